@@ -1,0 +1,84 @@
+package workflow
+
+// Value is one JSON value in canonical form, or nil for "absent".
+//
+// Canonical means: object keys in byte order without duplicates, no white space, strings escaped
+// minimally, an int without fraction or exponent, a double always with one of them (3.0 stays 3.0,
+// so that int and double survive a round trip). Package expr makes canonical values; equal values
+// have equal bytes.
+type Value []byte
+
+// Null is the JSON null. Null and absent are one for most of the language (DSL.md, Expressions).
+var Null = Value("null")
+
+// IsNull reports whether v is absent or null.
+func (v Value) IsNull() bool { return len(v) == 0 || string(v) == "null" }
+
+// MarshalJSON writes the value as it stands.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if len(v) == 0 {
+		return Null, nil
+	}
+	return v, nil
+}
+
+// UnmarshalJSON keeps a copy of the bytes; it does not make them canonical.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	*v = append((*v)[:0:0], b...)
+	return nil
+}
+
+// String returns the JSON text.
+func (v Value) String() string {
+	if len(v) == 0 {
+		return "null"
+	}
+	return string(v)
+}
+
+// Payload is a Value with holes: places whose content is not in the history, because it is large
+// (a reference into the payload store, DESIGN.md point 10) or must not be there (a secret, a callback
+// token). Holes stand beside the JSON and not inside it, so that no user data can forge one. At each
+// hole's pointer the JSON holds null.
+type Payload struct {
+	JSON  Value  `json:"json"`
+	Holes []Hole `json:"holes,omitempty"`
+}
+
+// Inline returns a Payload without holes.
+func Inline(v Value) Payload { return Payload{JSON: v} }
+
+// IsZero reports whether p holds nothing at all.
+func (p Payload) IsZero() bool { return len(p.JSON) == 0 && len(p.Holes) == 0 }
+
+// Hole says how to fill one place of a Payload. Exactly one of Ref and Deferred is set.
+type Hole struct {
+	// At is the RFC 6901 JSON pointer of the place; "" is the whole value.
+	At string `json:"at"`
+	// Ref is a value kept in the payload store.
+	Ref *Ref `json:"ref,omitempty"`
+	// Deferred is an expression that only the worker that runs the activity may evaluate.
+	Deferred *Deferred `json:"deferred,omitempty"`
+}
+
+// Ref names a value in the payload store: content-addressed, per tenant.
+type Ref struct {
+	// Hash is the hex SHA-256 of the stored bytes.
+	Hash string `json:"hash"`
+	// Size is in bytes.
+	Size int64 `json:"size"`
+	// Path selects a part of the stored value, outermost key first; empty is all of it.
+	Path []string `json:"path,omitempty"`
+	// Known holds, as a JSON object keyed by JSON pointer, those parts of the value that the definition's expressions read
+	// (Definition.Uses), so that decisions never load the payload.
+	Known Value `json:"known,omitempty"`
+}
+
+// Deferred is an expression over names that exist only in an activity's worker: secrets, callback
+// and task links. Env binds the other names it reads, captured when the input was decided.
+type Deferred struct {
+	// Expr is the source of the expression or interpolated string (with its ${…} braces).
+	Expr string `json:"expr"`
+	// Env is a JSON object from root name to what the expression reads of it, or nil.
+	Env Value `json:"env,omitempty"`
+}
