@@ -1,0 +1,81 @@
+# Wovyr. `make` alone lists the targets. Nothing is needed but Go, make, git and bash: the tools come through
+# the module proxy, at the versions of tools/go.mod.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+GO       ?= go
+TOOL     := $(GO) tool -modfile=tools/go.mod
+PKG      ?= ./...
+FUZZTIME ?= 5s
+RUN      ?= .
+BENCH    ?= .
+
+##@ Every day
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@printf '\nVariables: PKG=./pkg/fsm (which packages), RUN=TestName (which tests), BENCH=Name, FUZZTIME=60s\n'
+	@printf 'First time here: README.md, then ARCHITECTURE.md ("Where to make which change").\n'
+
+.PHONY: test
+test: build lint unit fuzz ## All that CI runs: build, lint, unit tests, a short run of every fuzz target
+	@printf '\nmake test: everything passed\n'
+
+.PHONY: build
+build: ## Compile everything; the command line tool goes to bin/wovyr
+	@printf '\n== build\n'
+	$(GO) build ./...
+	$(GO) build -o bin/ ./cmd/...
+
+.PHONY: unit
+unit: ## Unit tests, golden files and house rules (PKG, RUN)
+	@printf '\n== unit tests\n'
+	$(TOOL) gotestsum --format pkgname --post-run-command tools/closing-line.sh -- -run '$(RUN)' $(PKG)
+
+.PHONY: lint
+lint: ## Format, vet, static analysis (PKG)
+	@printf '\n== lint\n'
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	  test -z "$$unformatted" || { printf 'not formatted; run "make fmt":\n%s\n' "$$unformatted"; exit 1; }
+	$(GO) vet $(PKG)
+	$(TOOL) staticcheck $(PKG)
+
+.PHONY: fmt
+fmt: ## Format all Go files
+	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+##@ Deeper
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (5s); new targets are found by themselves
+	@printf '\n== fuzz\n'
+	@tools/fuzz.sh $(FUZZTIME) $(PKG)
+
+.PHONY: bench
+bench: ## Benchmarks with allocations (PKG, BENCH)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+.PHONY: cover
+cover: ## Coverage: bin/cover.html, and the total here (PKG)
+	@mkdir -p bin
+	$(GO) test -coverprofile bin/cover.out -coverpkg ./pkg/... $(PKG)
+	$(GO) tool cover -html bin/cover.out -o bin/cover.html
+	@$(GO) tool cover -func bin/cover.out | tail -n 1
+
+.PHONY: race
+race: ## Unit tests under the race detector (needs a C compiler)
+	$(GO) test -race $(PKG)
+
+.PHONY: golden
+golden: ## Write golden files anew; look at `git diff` before you commit them
+	tools/golden.sh
+
+.PHONY: clean
+clean: ## Remove bin/
+	rm -rf bin
