@@ -1,0 +1,35 @@
+package dsl
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Compile turns one YAML 1.2 or JSON document into a validated definition. file is its name, for diagnostics only.
+// Everything that is wrong is reported in one pass, in the order of the document; with any error the definition is nil.
+// Time and memory are bounded whatever the bytes.
+func Compile(file string, data []byte) (*workflow.Definition, []Diagnostic) {
+	k := newSink(file)
+	def, s := parse(file, data, k)
+	if def != nil {
+		analyze(def, s, k)
+	}
+	if k.failed() {
+		def = nil
+	}
+	return def, k.sorted()
+}
+
+// Hash returns the hex SHA-256 of a definition's JSON form: its identity beside tenant, name and version. Positions and
+// comments of the document are part of it only as far as the definition holds them.
+func Hash(def *workflow.Definition) string {
+	form, err := json.Marshal(def)
+	if err != nil {
+		panic("dsl: a definition always has a JSON form: " + err.Error())
+	}
+	sum := sha256.Sum256(form)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,361 @@
+package dsl
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Bounds of one document. Each is checked before the work that it bounds is done.
+const (
+	maxBytes  = 1 << 20 // of the document, and again of what its aliases expand to
+	maxDepth  = 100     // lists and mappings inside each other
+	maxKey    = 256     // bytes of one key
+	maxScalar = 256 << 10
+)
+
+// load reads one YAML 1.2 or JSON document. It returns nil, with a diagnostic, where there is no tree to go on with.
+func load(file string, data []byte, k *sink) *source {
+	s := &source{file: file, root: &node{at: workflow.Position{Line: 1, Column: 1}}, text: newText("")}
+	k.source = s
+	if len(data) > maxBytes {
+		k.errorf("", "dsl/too-large", "split the workflow: `workflow` steps start others",
+			"the document has %d bytes, more than %d", len(data), maxBytes)
+		return nil
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	s.text = newText(string(data))
+	if !s.readable(k) {
+		return nil
+	}
+	document := s.compose(data, k)
+	if document == nil {
+		return nil
+	}
+	b := builder{source: s, sink: k, done: map[*yaml.Node]*node{}, budget: maxBytes}
+	s.root = b.build(document, "", 0)
+	return s
+}
+
+// readable refuses what no YAML document may hold: bytes that are not UTF-8, and control characters.
+func (s *source) readable(k *sink) bool {
+	data := s.text.data
+	for i := 0; i < len(data); {
+		if c := data[i]; c >= 0x20 && c < 0x7f || c == '\n' || c == '\r' || c == '\t' {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(data[i:])
+		switch {
+		case r == utf8.RuneError && size <= 1:
+			k.errorAt(s.text.position(i), 1, "dsl/encoding", "save the file as UTF-8",
+				"byte %d (0x%02X) is not UTF-8", i, data[i])
+			return false
+		case r < 0x20 || r >= 0x7f && r < 0xa0 && r != 0x85 || r == 0xfeff || r == 0xfffe || r == 0xffff:
+			k.errorAt(s.text.position(i), 1, "dsl/control-character", `in a double-quoted string, write an escape such as "\u0007"`,
+				"the control character U+%04X cannot stand in a document", r)
+			return false
+		}
+		i += size
+	}
+	return true
+}
+
+// compose lets the YAML library parse one document and refuses a second one.
+func (s *source) compose(data []byte, k *sink) *yaml.Node {
+	deep := false
+	limit := loaderlimits.New(loaderlimits.AliasNone(), loaderlimits.DepthFunc(func(depth int, _ *yaml.DepthContext) error {
+		if depth > maxDepth {
+			deep = true
+			return errDepth
+		}
+		return nil
+	}))
+	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithPlugin(limit), yaml.WithUniqueKeys(false))
+	if err != nil {
+		k.errorf("", "dsl/syntax", "", "%s", err)
+		return nil
+	}
+	var document, second yaml.Node
+	err = next(loader, &document)
+	switch {
+	case err == io.EOF || err == nil && blank(&document):
+		k.errorf("", "dsl/empty", "start with `dsl: wovyr/v1`, `name` and `steps`", "the document is empty")
+		return nil
+	case deep:
+		k.errorAt(errorMark(err), 1, "dsl/too-deep", "split the workflow: `workflow` steps start others",
+			"more than %d lists and mappings inside each other", maxDepth)
+		return nil
+	case err != nil:
+		s.syntaxError(err, k)
+		return nil
+	}
+	if err = next(loader, &second); err != io.EOF {
+		if err != nil {
+			s.syntaxError(err, k)
+			return nil
+		}
+		k.errorAt(workflow.Position{Line: second.Line, Column: second.Column}, 0, "dsl/many-documents", "write one file for each workflow",
+			"the file holds more than one document")
+		return nil
+	}
+	return document.Content[0]
+}
+
+var errDepth = errors.New("too deep")
+
+// next reads one document. The library panics on some malformed input; here that is one more syntax error.
+func next(loader *yaml.Loader, document *yaml.Node) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = errors.New("the document cannot be read")
+		}
+	}()
+	return loader.Load(document)
+}
+
+func blank(document *yaml.Node) bool {
+	return len(document.Content) == 0 ||
+		document.Content[0].Kind == yaml.ScalarNode && document.Content[0].Tag == "!!null" && document.Content[0].Value == ""
+}
+
+func errorMark(err error) workflow.Position {
+	if e := (*yaml.LoadError)(nil); errors.As(err, &e) {
+		if e.Mark.Line > 0 {
+			return workflow.Position{Line: e.Mark.Line, Column: e.Mark.Column}
+		}
+		return workflow.Position{Line: e.ContextMark.Line, Column: e.ContextMark.Column}
+	}
+	return workflow.Position{Line: 1, Column: 1}
+}
+
+// syntaxError reports what the YAML library found, with a way out for the usual causes.
+func (s *source) syntaxError(err error, k *sink) {
+	message, at := err.Error(), errorMark(err)
+	if e := (*yaml.LoadError)(nil); errors.As(err, &e) {
+		message = e.Message
+		if e.ContextMsg != "" {
+			message = e.ContextMsg + ": " + message
+		}
+	}
+	line := s.text.line(at.Line)
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	suggestion := "check the indentation and the quotes around this place"
+	switch {
+	case strings.Contains(indent, "\t"):
+		suggestion = "indent with spaces; YAML allows no tabs there"
+	case strings.Contains(line, "${"):
+		suggestion = "put the expression in single quotes: '${ … }'"
+	case strings.Contains(message, "mapping values are not allowed"):
+		suggestion = "put a text that holds `: ` in quotes"
+	case strings.Contains(message, "unknown anchor"):
+		suggestion = "define the anchor with `&name` before it is used"
+	case strings.Contains(message, "undefined tag handle"):
+		suggestion = "leave the tag out"
+	}
+	k.errorAt(at, 0, "dsl/syntax", suggestion, "this is not YAML: %s", message)
+}
+
+// builder turns the library's nodes into ours: aliases followed, merge keys applied, scalars typed by the core schema,
+// keys checked.
+type builder struct {
+	source *source
+	sink   *sink
+	done   map[*yaml.Node]*node // nil while a node is being built
+	budget int                  // bytes that aliases may still expand to
+}
+
+// build makes one node. Its recursion is bounded by maxDepth.
+func (b *builder) build(y *yaml.Node, pointer string, depth int) *node {
+	if y.Kind == yaml.AliasNode {
+		return b.alias(y, pointer, depth)
+	}
+	n := &node{at: workflow.Position{Line: y.Line, Column: y.Column}, bytes: 1}
+	if y.Anchor != "" {
+		b.done[y] = nil
+	}
+	if y.Anchor != "" || y.Style&yaml.TaggedStyle != 0 {
+		n.at = b.source.afterProperties(n.at)
+	}
+	switch y.Kind {
+	case yaml.ScalarNode:
+		b.scalar(n, y, pointer)
+	case yaml.SequenceNode:
+		b.collectionTag(y, "!!seq", pointer, n)
+		b.list(n, y, pointer, depth)
+	case yaml.MappingNode:
+		b.collectionTag(y, "!!map", pointer, n)
+		b.mapping(n, y, pointer, depth)
+	}
+	if y.Anchor != "" {
+		b.done[y] = n
+	}
+	return n
+}
+
+func (b *builder) list(n *node, y *yaml.Node, pointer string, depth int) {
+	n.kind = kindList
+	if b.tooDeep(depth, n.at) {
+		return
+	}
+	n.items = make([]*node, 0, len(y.Content))
+	for i, child := range y.Content {
+		item := b.build(child, pointer+"/"+strconv.Itoa(i), depth+1)
+		n.items = append(n.items, item)
+		n.grow(item)
+	}
+}
+
+func (b *builder) mapping(n *node, y *yaml.Node, pointer string, depth int) {
+	n.kind = kindObject
+	if b.tooDeep(depth, n.at) {
+		return
+	}
+	n.entries = make([]entry, 0, len(y.Content)/2)
+	var merges []*node
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		if name := y.Content[i]; name.Kind == yaml.ScalarNode && name.Value == "<<" && plain(name) {
+			merges = append(merges, b.build(y.Content[i+1], pointer+"/<<", depth+1))
+			continue
+		}
+		key := b.key(y.Content[i], n)
+		if key == nil {
+			continue
+		}
+		e := entry{key, b.build(y.Content[i+1], pointer+"/"+escape(key.text), depth+1)}
+		if first := n.find(key.text); first >= 0 {
+			b.sink.errorAt(key.at, utf8.RuneCountInString(key.text), "dsl/duplicate-key", "keep one of the two",
+				"%q stands twice in this mapping, first in line %d", clip(key.text), n.entries[first].key.at.Line)
+			continue
+		}
+		n.put(e)
+		n.grow(e.value)
+		n.bytes += len(key.text)
+	}
+	for _, from := range merges {
+		b.merge(n, from)
+	}
+}
+
+// key reads the key of a mapping entry, which must be text; numbers and the like are taken as they are written.
+func (b *builder) key(y *yaml.Node, in *node) *node {
+	if y.Kind == yaml.AliasNode {
+		y = y.Alias
+	}
+	at := workflow.Position{Line: y.Line, Column: y.Column}
+	if y.Kind != yaml.ScalarNode {
+		b.sink.errorAt(at, 0, "dsl/key", "write a name as the key; put an expression in quotes: '${ … }'", "the key of a mapping must be text")
+		return nil
+	}
+	if len(y.Value) > maxKey {
+		b.sink.errorAt(at, 0, "dsl/key", "", "a key of %d bytes is longer than %d", len(y.Value), maxKey)
+		return nil
+	}
+	if y.Anchor != "" || y.Style&yaml.TaggedStyle != 0 {
+		at = b.source.afterProperties(at)
+	}
+	return &node{kind: kindString, style: styleOf(y), text: y.Value, at: at}
+}
+
+// merge applies a merge key (`<<: *base` or `<<: [*a, *b]`): entries that are not there yet are added.
+func (b *builder) merge(n, from *node) {
+	switch from.kind {
+	case kindObject:
+		for _, e := range from.entries {
+			if !n.has(e.key.text) {
+				n.put(e)
+				n.grow(e.value)
+				n.bytes += len(e.key.text)
+			}
+		}
+	case kindList:
+		for _, item := range from.items {
+			if item.kind != kindObject {
+				b.sink.errorAt(item.at, 0, "dsl/merge", "write `<<: *name`", "`<<` takes mappings only")
+				continue
+			}
+			b.merge(n, item)
+		}
+	default:
+		b.sink.errorAt(from.at, 0, "dsl/merge", "write `<<: *name`", "`<<` takes a mapping or a list of mappings")
+	}
+}
+
+// alias follows an alias to the node of its anchor, as long as what all aliases together expand to stays in the budget.
+func (b *builder) alias(y *yaml.Node, pointer string, depth int) *node {
+	at := workflow.Position{Line: y.Line, Column: y.Column}
+	empty := &node{at: at, bytes: 1}
+	target, seen := b.done[y.Alias]
+	switch {
+	case !seen || target == nil:
+		b.sink.errorAt(at, len(y.Value)+1, "dsl/alias", "write the value out", "the alias *%s stands inside its own anchor", clip(y.Value))
+		return empty
+	case b.budget < target.bytes:
+		if b.budget >= 0 {
+			b.sink.errorAt(at, len(y.Value)+1, "dsl/alias", "use fewer aliases", "the aliases expand to more than %d bytes", maxBytes)
+		}
+		b.budget = -1
+		return empty
+	case depth+target.height > maxDepth:
+		b.tooDeep(maxDepth, at)
+		return empty
+	}
+	b.budget -= target.bytes
+	return target
+}
+
+func (b *builder) tooDeep(depth int, at workflow.Position) bool {
+	if depth < maxDepth {
+		return false
+	}
+	b.sink.errorAt(at, 1, "dsl/too-deep", "split the workflow: `workflow` steps start others",
+		"more than %d lists and mappings inside each other", maxDepth)
+	return true
+}
+
+func (b *builder) collectionTag(y *yaml.Node, want, pointer string, n *node) {
+	if y.Style&yaml.TaggedStyle != 0 && y.Tag != want && y.Tag != "!" {
+		b.badTag(y, n)
+	}
+}
+
+func (b *builder) badTag(y *yaml.Node, n *node) {
+	b.sink.errorAt(workflow.Position{Line: y.Line, Column: y.Column}, 0, "dsl/tag", "leave the tag out; a binary value is text in base64",
+		"the tag %s is not part of the language", clip(y.Tag))
+}
+
+func (n *node) grow(child *node) {
+	n.height = max(n.height, child.height+1)
+	n.bytes += child.bytes
+}
+
+// afterProperties skips the anchor and the tag that stand before a value.
+func (s *source) afterProperties(at workflow.Position) workflow.Position {
+	data, i := s.text.data, s.text.offset(at)
+	for i < len(data) && (data[i] == '&' || data[i] == '!') {
+		for i < len(data) && data[i] != ' ' && data[i] != '\t' && lineBreak(data[i:]) == 0 {
+			i++
+		}
+		for i < len(data) && (data[i] == ' ' || data[i] == '\t' || lineBreak(data[i:]) > 0) {
+			i++
+		}
+	}
+	return s.text.position(i)
+}
+
+// clip shortens a text from the document for a message.
+func clip(s string) string {
+	const limit = 60
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit]) + "…"
+}
