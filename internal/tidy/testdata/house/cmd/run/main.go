@@ -1,0 +1,4 @@
+// Command run is described here; a main needs no doc.go.
+package main
+
+func main() {}

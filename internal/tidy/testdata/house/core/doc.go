@@ -1,0 +1,2 @@
+// Package core is meant to be pure.
+package core

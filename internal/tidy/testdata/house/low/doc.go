@@ -1,0 +1,2 @@
+// Package low stands lowest.
+package low

@@ -1,0 +1,2 @@
+// Package mid stands on nothing.
+package mid
