@@ -27,6 +27,9 @@ var layers = []tidy.Layer{
 		Modules: []string{"go.yaml.in/yaml/v4", "github.com/santhosh-tekuri/jsonschema/v6"}},
 	{Path: "pkg/engine", May: only("pkg/fsm", "pkg/workflow", "pkg/expr"), Tests: only("pkg/dsl"), Modules: none},
 
+	// Pictures of definitions. Not of the core, but it depends on nothing else.
+	{Path: "pkg/graph/...", May: only("pkg/workflow", "pkg/graph/..."), Modules: none},
+
 	// Leaves: they know no engine, and the store knows no workflow either: a commit is bytes to it.
 	{Path: "pkg/eventstore", Tests: only("pkg/eventstore/...")},
 	{Path: "pkg/eventstore/storetest", May: only("pkg/eventstore")},
