@@ -59,6 +59,7 @@ var Rules = []Rule{
 	{"pure-calls", "the core reads no clock and writes to nowhere", checkPureCalls},
 	{"pure-goroutines", "the core starts no goroutines", checkGoroutines},
 	{"map-order", "no iteration over a map decides anything in the core", checkMapOrder},
+	{"float-fusion", "arithmetic of the core gives the same bits on every processor", checkFloatFusion},
 	{"wide-interface", "interfaces of the core are small", checkWideInterfaces},
 	{"package-name", "a package is named after what it provides", checkPackageNames},
 	{"doc-go", "each package has a doc.go", checkDocGo},

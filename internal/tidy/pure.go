@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -27,12 +28,24 @@ var impureUses = map[string]string{
 	"time.Sleep":        "emit a command that sets a timer",
 	"time.Local":        "use time.UTC: the local zone differs from machine to machine",
 	"time.LoadLocation": "use time.LoadLocationFromTZData on embedded data: the zone files differ from machine to machine",
+	"time.Parse":        "use time.ParseInLocation with time.UTC: Parse may answer in the local zone",
 	"fmt.Print":         "return the text: the core writes to nowhere",
 	"fmt.Printf":        "return the text: the core writes to nowhere",
 	"fmt.Println":       "return the text: the core writes to nowhere",
 	"fmt.Scan":          "take the text as an argument",
 	"fmt.Scanf":         "take the text as an argument",
 	"fmt.Scanln":        "take the text as an argument",
+}
+
+// localTimes are functions whose result stands in the local zone, unless .UTC() follows at once.
+var localTimes = []string{"time.Unix", "time.UnixMilli", "time.UnixMicro"}
+
+// inexact are functions of math whose last digit differs from processor to processor: some are written in assembly,
+// others leave fused multiplication to the compiler.
+var inexact = []string{
+	"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "Cbrt", "Cos", "Cosh", "Erf", "Erfc", "Exp", "Exp2", "Expm1",
+	"Gamma", "Hypot", "J0", "J1", "Jn", "Lgamma", "Log", "Log10", "Log1p", "Log2", "Pow", "Sin", "Sincos", "Sinh", "Tan", "Tanh",
+	"Y0", "Y1", "Yn",
 }
 
 // impureMethods are the same for methods.
@@ -56,9 +69,15 @@ func checkPureImports(r *Repo, h *House) []Finding {
 
 func checkPureCalls(r *Repo, h *House) []Finding {
 	var out []Finding
+	utc := map[ast.Node]bool{} // names of functions whose result is taken as UTC; a parent is visited first
 	r.inspectCore(h, func(p *Package, f *File, n ast.Node) {
+		if call, ok := n.(*ast.CallExpr); ok && p.callee(call) == "(time.Time).UTC" {
+			if inner, ok := ast.Unparen(call.Fun.(*ast.SelectorExpr).X).(*ast.CallExpr); ok {
+				utc[calleeIdent(inner)] = true
+			}
+		}
 		id, ok := n.(*ast.Ident)
-		if !ok {
+		if !ok || utc[id] {
 			return
 		}
 		if what, instead := impure(p.Info.Uses[id]); instead != "" {
@@ -75,7 +94,15 @@ func impure(obj types.Object) (what, instead string) {
 		if obj.Signature().Recv() != nil {
 			return obj.FullName(), impureMethods[obj.FullName()]
 		}
-		return obj.FullName(), impureUses[obj.FullName()]
+		name := obj.FullName()
+		short, ok := strings.CutPrefix(name, "math.")
+		switch {
+		case ok && slices.Contains(inexact, short):
+			return name, "compute it by +, -, * and /: its last digit differs from processor to processor"
+		case slices.Contains(localTimes, name):
+			return name, "put .UTC() behind it: the local zone differs from machine to machine"
+		}
+		return name, impureUses[name]
 	case *types.Var:
 		if obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() {
 			name := obj.Pkg().Path() + "." + obj.Name()
@@ -140,23 +167,58 @@ func (p *Package) unordered(n ast.Node) string {
 
 // callee returns the full name of the function that a call names, without type arguments.
 func (p *Package) callee(call *ast.CallExpr) string {
-	fun := ast.Unparen(call.Fun)
-	if index, ok := fun.(*ast.IndexExpr); ok {
-		fun = index.X
-	}
-	var id *ast.Ident
-	switch fun := fun.(type) {
-	case *ast.Ident:
-		id = fun
-	case *ast.SelectorExpr:
-		id = fun.Sel
-	default:
-		return ""
-	}
-	if fn, ok := p.Info.Uses[id].(*types.Func); ok {
+	if fn, ok := p.Info.Uses[calleeIdent(call)].(*types.Func); ok {
 		return fn.Origin().FullName()
 	}
 	return ""
+}
+
+// calleeIdent returns the last name of what is called, or nil.
+func calleeIdent(call *ast.CallExpr) *ast.Ident {
+	fun := ast.Unparen(call.Fun)
+	switch index := fun.(type) {
+	case *ast.IndexExpr:
+		fun = index.X
+	case *ast.IndexListExpr:
+		fun = index.X
+	}
+	switch fun := fun.(type) {
+	case *ast.Ident:
+		return fun
+	case *ast.SelectorExpr:
+		return fun.Sel
+	}
+	return nil
+}
+
+// checkFloatFusion finds x*y + z on floats: some processors compute it with one rounding, others with two. A conversion
+// (float64(x*y) + z) makes it two everywhere.
+func checkFloatFusion(r *Repo, h *House) []Finding {
+	var out []Finding
+	r.inspectCore(h, func(p *Package, f *File, n ast.Node) {
+		var operands []ast.Expr
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if n.Op == token.ADD || n.Op == token.SUB {
+				operands = []ast.Expr{n.X, n.Y}
+			}
+		case *ast.AssignStmt:
+			if n.Tok == token.ADD_ASSIGN || n.Tok == token.SUB_ASSIGN {
+				operands = n.Rhs
+			}
+		}
+		for _, e := range operands {
+			product, ok := ast.Unparen(e).(*ast.BinaryExpr)
+			if !ok || product.Op != token.MUL {
+				continue
+			}
+			tv := p.Info.Types[product]
+			if basic, ok := tv.Type.Underlying().(*types.Basic); ok && basic.Info()&types.IsFloat != 0 && tv.Value == nil {
+				out = append(out, f.at(product.Pos(), "a product and a sum of floats may be fused into one rounding, on some processors: write float64(x*y) + z"))
+			}
+		}
+	})
+	return out
 }
 
 // coreType is the type behind names and type parameters, nil if a type parameter has several.

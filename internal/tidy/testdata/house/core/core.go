@@ -5,6 +5,7 @@ import (
 	"context" // want pure-imports "may not import context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2" // want pure-imports "math/rand"
 	"reflect"
 	"slices"
@@ -44,6 +45,12 @@ func impure(ctx context.Context, at time.Time) {
 	_ = rand.Int()
 	_ = at.Local() // want pure-calls "\(time.Time\).Local"
 	_ = at.UTC()
+	_ = time.UnixMilli(1) // want pure-calls "time.UnixMilli"
+	_ = time.UnixMilli(1).UTC()
+	_, _ = time.Parse("", "") // want pure-calls "time.Parse:"
+	_, _ = time.ParseInLocation("", "", time.UTC)
+	_ = math.Pow(2, 3) // want pure-calls "math.Pow"
+	_ = math.Floor(2)
 	time.Sleep(1)                   // want pure-calls "time.Sleep"
 	_, _ = time.LoadLocation("UTC") // want pure-calls "time.LoadLocation"
 	fmt.Println(cache, zone, clock) // want pure-calls "fmt.Println"
@@ -86,4 +93,14 @@ func iterate[M ~map[K]V, K cmp.Ordered, V any, N map[K]V](m map[string]int, n na
 	_ = reflect.ValueOf(m).MapRange()                // want map-order "MapRange"
 	cache.Range(func(any, any) bool { return true }) // want map-order "sync.Map"
 	_ = strings.Map(nil, "")
+}
+
+func fused(x, y, z float64, i, j int) float64 {
+	i += i*j + 1
+	z += x * y      // want float-fusion "float64(x*y) + z"
+	z = x*y - z     // want float-fusion
+	z = z - (x * y) // want float-fusion
+	z += float64(x * y)
+	z = float64(x*y) + z
+	return 2*3 + z + float64(i)
 }
