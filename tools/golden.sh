@@ -9,4 +9,4 @@ if [[ -z $packages ]]; then
 fi
 # shellcheck disable=SC2086 # one word a package
 go test $packages -update
-git status --short -- '*/testdata/*'
+git diff --stat
