@@ -57,33 +57,45 @@ func newSink(file string) *sink { return &sink{file: file, seen: map[Diagnostic]
 
 // errorf reports an error at the value that pointer names.
 func (k *sink) errorf(pointer, code, suggestion, format string, args ...any) {
-	k.add(k.pointed(pointer, false), SeverityError, code, suggestion, fmt.Sprintf(format, args...))
+	if k.room(SeverityError) {
+		k.add(k.pointed(pointer, false), SeverityError, code, suggestion, fmt.Sprintf(format, args...))
+	}
 }
 
 // warnf reports a warning at the value that pointer names.
 func (k *sink) warnf(pointer, code, suggestion, format string, args ...any) {
-	k.add(k.pointed(pointer, false), SeverityWarning, code, suggestion, fmt.Sprintf(format, args...))
+	if k.room(SeverityWarning) {
+		k.add(k.pointed(pointer, false), SeverityWarning, code, suggestion, fmt.Sprintf(format, args...))
+	}
 }
 
 // keyErrorf reports an error at the key of the mapping entry that pointer names.
 func (k *sink) keyErrorf(pointer, code, suggestion, format string, args ...any) {
-	k.add(k.pointed(pointer, true), SeverityError, code, suggestion, fmt.Sprintf(format, args...))
+	if k.room(SeverityError) {
+		k.add(k.pointed(pointer, true), SeverityError, code, suggestion, fmt.Sprintf(format, args...))
+	}
 }
 
 // keyWarnf reports a warning at the key of the mapping entry that pointer names.
 func (k *sink) keyWarnf(pointer, code, suggestion, format string, args ...any) {
-	k.add(k.pointed(pointer, true), SeverityWarning, code, suggestion, fmt.Sprintf(format, args...))
+	if k.room(SeverityWarning) {
+		k.add(k.pointed(pointer, true), SeverityWarning, code, suggestion, fmt.Sprintf(format, args...))
+	}
 }
 
 // errorAt reports an error at a place that the definition holds (Expr.At, Template.At, LeafPosition.At, Step.At),
 // length characters wide (0: unknown). The pointer is found from the place.
 func (k *sink) errorAt(at workflow.Position, length int, code, suggestion, format string, args ...any) {
-	k.add(k.placed(at, length), SeverityError, code, suggestion, fmt.Sprintf(format, args...))
+	if k.room(SeverityError) {
+		k.add(k.placed(at, length), SeverityError, code, suggestion, fmt.Sprintf(format, args...))
+	}
 }
 
 // warnAt is errorAt for a warning.
 func (k *sink) warnAt(at workflow.Position, length int, code, suggestion, format string, args ...any) {
-	k.add(k.placed(at, length), SeverityWarning, code, suggestion, fmt.Sprintf(format, args...))
+	if k.room(SeverityWarning) {
+		k.add(k.placed(at, length), SeverityWarning, code, suggestion, fmt.Sprintf(format, args...))
+	}
 }
 
 // failed reports whether the document is refused.
@@ -110,19 +122,27 @@ func (k *sink) placed(at workflow.Position, length int) Diagnostic {
 	return d
 }
 
+// room reports whether one more finding is kept; otherwise it counts it, which costs next to nothing.
+func (k *sink) room(severity Severity) bool {
+	if len(k.list) < maxDiagnostics {
+		return true
+	}
+	k.dropped++
+	if severity == SeverityError {
+		k.errors++
+	}
+	return false
+}
+
 func (k *sink) add(d Diagnostic, severity Severity, code, suggestion, message string) {
 	d.File, d.Code, d.Severity, d.Suggestion, d.Message = k.file, code, severity, suggestion, message
 	if k.seen[d] {
 		return
 	}
+	k.seen[d] = true
 	if severity == SeverityError {
 		k.errors++
 	}
-	if len(k.list) >= maxDiagnostics {
-		k.dropped++
-		return
-	}
-	k.seen[d] = true
 	k.list = append(k.list, d)
 }
 

@@ -24,7 +24,7 @@ const (
 
 // load reads one YAML 1.2 or JSON document. It returns nil, with a diagnostic, where there is no tree to go on with.
 func load(file string, data []byte, k *sink) *source {
-	s := &source{file: file, root: &node{at: workflow.Position{Line: 1, Column: 1}}, text: newText("")}
+	s := &source{file: file, root: &node{at: workflow.Position{Line: 1, Column: 1}}, text: newSheet("")}
 	k.source = s
 	if len(data) > maxBytes {
 		k.errorf("", "dsl/too-large", "split the workflow: `workflow` steps start others",
@@ -32,7 +32,7 @@ func load(file string, data []byte, k *sink) *source {
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	s.text = newText(string(data))
+	s.text = newSheet(string(data))
 	if !s.readable(k) {
 		return nil
 	}
@@ -40,7 +40,7 @@ func load(file string, data []byte, k *sink) *source {
 	if document == nil {
 		return nil
 	}
-	b := builder{source: s, sink: k, done: map[*yaml.Node]*node{}, budget: maxBytes}
+	b := treeBuilder{source: s, sink: k, done: map[*yaml.Node]*node{}, budget: maxBytes}
 	s.root = b.build(document, "", 0)
 	return s
 }
@@ -164,9 +164,9 @@ func (s *source) syntaxError(err error, k *sink) {
 	k.errorAt(at, 0, "dsl/syntax", suggestion, "this is not YAML: %s", message)
 }
 
-// builder turns the library's nodes into ours: aliases followed, merge keys applied, scalars typed by the core schema,
+// treeBuilder turns the library's nodes into ours: aliases followed, merge keys applied, scalars typed by the core schema,
 // keys checked.
-type builder struct {
+type treeBuilder struct {
 	source *source
 	sink   *sink
 	done   map[*yaml.Node]*node // nil while a node is being built
@@ -174,7 +174,7 @@ type builder struct {
 }
 
 // build makes one node. Its recursion is bounded by maxDepth.
-func (b *builder) build(y *yaml.Node, pointer string, depth int) *node {
+func (b *treeBuilder) build(y *yaml.Node, pointer string, depth int) *node {
 	if y.Kind == yaml.AliasNode {
 		return b.alias(y, pointer, depth)
 	}
@@ -201,7 +201,7 @@ func (b *builder) build(y *yaml.Node, pointer string, depth int) *node {
 	return n
 }
 
-func (b *builder) list(n *node, y *yaml.Node, pointer string, depth int) {
+func (b *treeBuilder) list(n *node, y *yaml.Node, pointer string, depth int) {
 	n.kind = kindList
 	if b.tooDeep(depth, n.at) {
 		return
@@ -214,7 +214,7 @@ func (b *builder) list(n *node, y *yaml.Node, pointer string, depth int) {
 	}
 }
 
-func (b *builder) mapping(n *node, y *yaml.Node, pointer string, depth int) {
+func (b *treeBuilder) mapping(n *node, y *yaml.Node, pointer string, depth int) {
 	n.kind = kindObject
 	if b.tooDeep(depth, n.at) {
 		return
@@ -246,7 +246,7 @@ func (b *builder) mapping(n *node, y *yaml.Node, pointer string, depth int) {
 }
 
 // key reads the key of a mapping entry, which must be text; numbers and the like are taken as they are written.
-func (b *builder) key(y *yaml.Node, in *node) *node {
+func (b *treeBuilder) key(y *yaml.Node, in *node) *node {
 	if y.Kind == yaml.AliasNode {
 		y = y.Alias
 	}
@@ -266,7 +266,7 @@ func (b *builder) key(y *yaml.Node, in *node) *node {
 }
 
 // merge applies a merge key (`<<: *base` or `<<: [*a, *b]`): entries that are not there yet are added.
-func (b *builder) merge(n, from *node) {
+func (b *treeBuilder) merge(n, from *node) {
 	switch from.kind {
 	case kindObject:
 		for _, e := range from.entries {
@@ -290,7 +290,7 @@ func (b *builder) merge(n, from *node) {
 }
 
 // alias follows an alias to the node of its anchor, as long as what all aliases together expand to stays in the budget.
-func (b *builder) alias(y *yaml.Node, pointer string, depth int) *node {
+func (b *treeBuilder) alias(y *yaml.Node, pointer string, depth int) *node {
 	at := workflow.Position{Line: y.Line, Column: y.Column}
 	empty := &node{at: at, bytes: 1}
 	target, seen := b.done[y.Alias]
@@ -312,7 +312,7 @@ func (b *builder) alias(y *yaml.Node, pointer string, depth int) *node {
 	return target
 }
 
-func (b *builder) tooDeep(depth int, at workflow.Position) bool {
+func (b *treeBuilder) tooDeep(depth int, at workflow.Position) bool {
 	if depth < maxDepth {
 		return false
 	}
@@ -321,13 +321,13 @@ func (b *builder) tooDeep(depth int, at workflow.Position) bool {
 	return true
 }
 
-func (b *builder) collectionTag(y *yaml.Node, want, pointer string, n *node) {
+func (b *treeBuilder) collectionTag(y *yaml.Node, want, pointer string, n *node) {
 	if y.Style&yaml.TaggedStyle != 0 && y.Tag != want && y.Tag != "!" {
 		b.badTag(y, n)
 	}
 }
 
-func (b *builder) badTag(y *yaml.Node, n *node) {
+func (b *treeBuilder) badTag(y *yaml.Node, n *node) {
 	b.sink.errorAt(workflow.Position{Line: y.Line, Column: y.Column}, 0, "dsl/tag", "leave the tag out; a binary value is text in base64",
 		"the tag %s is not part of the language", clip(y.Tag))
 }

@@ -60,7 +60,35 @@ type entry struct {
 // indexFrom is the number of entries from which a mapping gets an index.
 const indexFrom = 16
 
-// get returns the value of a key, or nil; nil for anything but a mapping.
+// pairs returns the entries of a mapping; none for anything else, and for nil.
+func (n *node) pairs() []entry {
+	if n == nil {
+		return nil
+	}
+	return n.entries
+}
+
+// list returns the items of a list; none for anything else, and for nil.
+func (n *node) list() []*node {
+	if n == nil {
+		return nil
+	}
+	return n.items
+}
+
+// without returns a mapping without one key.
+func (n *node) without(key string) *node {
+	i := n.find(key)
+	if i < 0 {
+		return n
+	}
+	less := *n
+	less.index = nil
+	less.entries = append(append([]entry(nil), n.entries[:i]...), n.entries[i+1:]...)
+	return &less
+}
+
+// get returns the value of a key, or nil; nil for anything but a mapping, and for nil.
 func (n *node) get(key string) *node {
 	if i := n.find(key); i >= 0 {
 		return n.entries[i].value
@@ -72,6 +100,9 @@ func (n *node) get(key string) *node {
 func (n *node) has(key string) bool { return n.find(key) >= 0 }
 
 func (n *node) find(key string) int {
+	if n == nil {
+		return -1
+	}
 	if n.index != nil {
 		if i, ok := n.index[key]; ok {
 			return i

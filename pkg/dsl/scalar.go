@@ -37,7 +37,7 @@ func styleOf(y *yaml.Node) style {
 }
 
 // scalar types a scalar by the core schema and its tag.
-func (b *builder) scalar(n *node, y *yaml.Node, pointer string) {
+func (b *treeBuilder) scalar(n *node, y *yaml.Node, pointer string) {
 	n.style, n.text, n.kind = styleOf(y), y.Value, kindString
 	if len(y.Value) > maxScalar {
 		b.sink.errorf(pointer, "dsl/too-large", "keep large texts outside and fetch them in a step",
@@ -73,7 +73,7 @@ func (b *builder) scalar(n *node, y *yaml.Node, pointer string) {
 }
 
 // resolve types a plain scalar. Numbers get JSON's spelling.
-func (b *builder) resolve(n *node) {
+func (b *treeBuilder) resolve(n *node) {
 	switch n.text {
 	case "", "~", "null", "Null", "NULL":
 		n.kind, n.text = kindNull, "null"
@@ -108,7 +108,7 @@ func (b *builder) resolve(n *node) {
 	}
 }
 
-func (b *builder) integer(n *node, digits string, base int) {
+func (b *treeBuilder) integer(n *node, digits string, base int) {
 	n.kind = kindInt
 	i, err := strconv.ParseInt(digits, base, 64)
 	if err != nil {

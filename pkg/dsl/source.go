@@ -12,7 +12,7 @@ import (
 type source struct {
 	file string
 	root *node
-	text *text
+	text *sheet
 	// scalars are all scalar nodes in the order of the document, for looking a place up; made on first use.
 	scalars []located
 }

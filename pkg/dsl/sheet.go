@@ -7,9 +7,9 @@ import (
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-// text is the characters of a document, for finding places in it. Lines end as YAML's scanner ends them: at LF, CR,
+// sheet is the characters of a document, for finding places in it. Lines end as YAML's scanner ends them: at LF, CR,
 // CRLF, NEL, LS and PS.
-type text struct {
+type sheet struct {
 	data  string
 	lines []textLine
 }
@@ -24,8 +24,8 @@ type textLine struct {
 
 const markEvery = 64
 
-func newText(data string) *text {
-	t := &text{data: data}
+func newSheet(data string) *sheet {
+	t := &sheet{data: data}
 	line := textLine{ascii: true}
 	for i := 0; i < len(data); {
 		if n := lineBreak(data[i:]); n > 0 {
@@ -64,7 +64,7 @@ func lineBreak(s string) int {
 }
 
 // line returns the text of a line (from 1) without its break.
-func (t *text) line(number int) string {
+func (t *sheet) line(number int) string {
 	if number < 1 || number > len(t.lines) {
 		return ""
 	}
@@ -73,7 +73,7 @@ func (t *text) line(number int) string {
 }
 
 // offset returns the byte at a place; places outside give the nearest one.
-func (t *text) offset(at workflow.Position) int {
+func (t *sheet) offset(at workflow.Position) int {
 	if at.Line < 1 {
 		return 0
 	}
@@ -103,7 +103,7 @@ func (t *text) offset(at workflow.Position) int {
 }
 
 // position returns the place of a byte.
-func (t *text) position(offset int) workflow.Position {
+func (t *sheet) position(offset int) workflow.Position {
 	low, high := 0, len(t.lines)
 	for low+1 < high {
 		if middle := (low + high) / 2; t.lines[middle].start <= offset {
@@ -117,7 +117,7 @@ func (t *text) position(offset int) workflow.Position {
 }
 
 // endColumn returns the column after a node on the line it starts in, or 0 for a mapping or a list.
-func (t *text) endColumn(n *node) int {
+func (t *sheet) endColumn(n *node) int {
 	if n.kind == kindList || n.kind == kindObject || n.at.Line < 1 || n.at.Line > len(t.lines) {
 		return 0
 	}
@@ -172,7 +172,7 @@ func plainLength(line string) int {
 }
 
 // places returns the place of each byte of a scalar's text and, last, the place after it.
-func (t *text) places(n *node) []workflow.Position {
+func (t *sheet) places(n *node) []workflow.Position {
 	places := make([]workflow.Position, 0, len(n.text)+1)
 	at := t.offset(n.at)
 	here := n.at

@@ -1,0 +1,149 @@
+package dsl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// maxSchemaNodes bounds the values in one JSON Schema of a document.
+const maxSchemaNodes = 2_000
+
+// jsonSchema is a JSON Schema (2020-12 unless it says otherwise) that refers to nothing outside itself.
+type jsonSchema struct{}
+
+func (jsonSchema) label() string { return "a JSON Schema" }
+
+func (j jsonSchema) check(c *checker, n *node, pointer string) {
+	if n.kind != kindObject && n.kind != kindBool {
+		c.mismatch(n, pointer, j.label(), "write a mapping such as { type: object }")
+		return
+	}
+	if count := n.count(maxSchemaNodes + 1); count > maxSchemaNodes {
+		c.sink.errorf(pointer, "dsl/limit", "describe less, or split the value", "the JSON Schema has more than %d values", maxSchemaNodes)
+		return
+	}
+	if outside(n, pointer, c) {
+		return
+	}
+	err := c.compile(n)
+	var invalid *jsonschema.SchemaValidationError
+	var report *jsonschema.ValidationError
+	var pattern *jsonschema.InvalidRegexError
+	switch {
+	case err == nil:
+	case errors.As(err, &invalid) && errors.As(invalid.Err, &report):
+		for _, unit := range leafErrors(report.DetailedOutput(), nil) {
+			c.sink.errorf(pointer+unit.InstanceLocation, "dsl/schema", "see json-schema.org, draft 2020-12", "this is not JSON Schema: %s", unit.Error)
+		}
+	case errors.As(err, &pattern):
+		c.sink.errorf(pointer, "dsl/schema", "use a regular expression without look-around and back references", "the JSON Schema has a pattern that cannot be used: %q", clip(pattern.Regex))
+	default:
+		c.sink.errorf(pointer, "dsl/schema", "see json-schema.org, draft 2020-12", "this JSON Schema cannot be used: %s", strings.ReplaceAll(err.Error(), schemaBase, ""))
+	}
+}
+
+// count counts the values of a tree up to a bound.
+func (n *node) count(bound int) int {
+	total := 1
+	for i := 0; i < len(n.items) && total < bound; i++ {
+		total += n.items[i].count(bound - total)
+	}
+	for i := 0; i < len(n.entries) && total < bound; i++ {
+		total += n.entries[i].value.count(bound - total)
+	}
+	return total
+}
+
+// leafErrors are the findings that have no finer one below them.
+func leafErrors(unit *jsonschema.OutputUnit, leaves []jsonschema.OutputUnit) []jsonschema.OutputUnit {
+	if len(unit.Errors) == 0 {
+		return append(leaves, *unit)
+	}
+	for i := range unit.Errors {
+		leaves = leafErrors(&unit.Errors[i], leaves)
+	}
+	return leaves
+}
+
+// outside refuses references that lead out of the schema, at their place.
+func outside(n *node, pointer string, c *checker) bool {
+	found := false
+	for _, e := range n.entries {
+		here := pointer + "/" + escape(e.key.text)
+		switch {
+		case (e.key.text == "$ref" || e.key.text == "$dynamicRef") && e.value.kind == kindString && !strings.HasPrefix(e.value.text, "#"):
+			c.sink.errorf(here, "dsl/schema", "put the definition under $defs and write #/$defs/name", "the JSON Schema refers to %q, outside itself", clip(e.value.text))
+			found = true
+		case e.key.text == "$id" && e.value.kind == kindString && !strings.Contains(pointer+"/", "/properties/"):
+			c.sink.errorf(here, "dsl/schema", "leave it out", "a JSON Schema in a workflow has no `$id`: it refers to nothing outside itself")
+			found = true
+		case outside(e.value, here, c):
+			found = true
+		}
+	}
+	for i, item := range n.items {
+		if outside(item, pointer+"/"+strconv.Itoa(i), c) {
+			found = true
+		}
+	}
+	return found
+}
+
+// schemaBase is the address under which schemas of a document are compiled. Nothing is ever loaded from it.
+const schemaBase = "urn:wovyr:schema:"
+
+// noLoader refuses every address.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is outside the document", url)
+}
+
+// compile compiles one schema. Equal schemas of a document are compiled once.
+func (c *checker) compile(n *node) (err error) {
+	key := string(n.json(nil, plainText))
+	if err, known := c.compiled[key]; known {
+		return err
+	}
+	if c.schemas == nil {
+		c.schemas, c.compiled = jsonschema.NewCompiler(), map[string]error{}
+		c.schemas.UseLoader(noLoader{})
+		c.schemas.DefaultDraft(jsonschema.Draft2020)
+	}
+	url := schemaBase + strconv.Itoa(len(c.compiled))
+	if err = c.schemas.AddResource(url, n.plain()); err == nil {
+		_, err = c.schemas.Compile(url)
+	}
+	c.compiled[key] = err
+	return err
+}
+
+// plain returns a node as encoding/json would decode it, with json.Number.
+func (n *node) plain() any {
+	switch n.kind {
+	case kindBool:
+		return n.text == "true"
+	case kindInt, kindFloat:
+		return json.Number(n.text)
+	case kindString:
+		return n.text
+	case kindList:
+		list := make([]any, len(n.items))
+		for i, item := range n.items {
+			list[i] = item.plain()
+		}
+		return list
+	case kindObject:
+		object := make(map[string]any, len(n.entries))
+		for _, e := range n.entries {
+			object[e.key.text] = e.value.plain()
+		}
+		return object
+	}
+	return nil
+}
