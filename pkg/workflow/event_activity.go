@@ -1,0 +1,159 @@
+package workflow
+
+// ActivityReady says that the step may start: its needs are met. Created → Ready.
+type ActivityReady struct {
+	Step string `json:"step"`
+	// ScheduleBy is the deadline of schedule_timeout.
+	ScheduleBy int64 `json:"schedule_by,omitempty"`
+}
+
+// ActivityScheduled makes an attempt: Ready → Scheduled, or Retrying → Scheduled.
+type ActivityScheduled struct {
+	Step    string `json:"step"`
+	Attempt int    `json:"attempt"` // from 1; recoveries do not count
+	Fence   int    `json:"fence"`   // from 1; one more for each scheduling of this step
+	// By is the message under whose guard this was committed (commit protocol, point 4).
+	By string `json:"by,omitempty"`
+	// ScheduleBy is the deadline of schedule_timeout of a further attempt.
+	ScheduleBy int64 `json:"schedule_by,omitempty"`
+	// Target and Input are Call.Target and Call.With, rendered. They stand in the first attempt only; Target is zero
+	// where it holds no expression.
+	Target Payload `json:"target,omitzero"`
+	Input  Payload `json:"input,omitzero"`
+	// Walked marks an edge that is only walked: no worker ever gets this attempt.
+	Walked bool `json:"walked,omitempty"`
+}
+
+// ActivityStarted says that an attempt runs: Scheduled → Running.
+type ActivityStarted struct {
+	Step  string `json:"step"`
+	Fence int    `json:"fence"`
+	// Worker is who runs it; empty for steps that the engine runs itself.
+	Worker string `json:"worker,omitempty"`
+	By     string `json:"by,omitempty"` // as in ActivityScheduled; of a start that was committed before the result
+	// StartedAt is the real time of the start; zero: the time of this event.
+	StartedAt  int64 `json:"started_at,omitempty"`
+	LeaseUntil int64 `json:"lease_until,omitempty"` // at least
+	TimeoutAt  int64 `json:"timeout_at,omitempty"`  // start to close
+	Walked     bool  `json:"walked,omitempty"`
+}
+
+// ActivityCompleted gives a step its result: Running → Completed.
+type ActivityCompleted struct {
+	Step   string  `json:"step"`
+	Output Payload `json:"output,omitzero"`
+	// Then are the steps that a switch or match picked.
+	Then []string `json:"then,omitempty"`
+	// Taken marks a result that was taken over from another execution.
+	Taken bool `json:"taken,omitempty"`
+}
+
+// ActivityFailed ends an attempt: Running → Failed.
+type ActivityFailed struct {
+	Step  string `json:"step"`
+	Error *Error `json:"error"`
+	// Status is failed or cancelled if the step ends with this; pending if ActivityRetried, ActivityCaught or
+	// FailureHeld follows.
+	Status Status `json:"status"`
+}
+
+// ActivityRetried says that a further attempt will be made: Failed → Retrying.
+type ActivityRetried struct {
+	Step string `json:"step"`
+	At   int64  `json:"at"` // when
+	// Recovery marks an attempt that is made again because its worker was lost: it counts against
+	// max_recoveries and not against retry.
+	Recovery bool `json:"recovery,omitempty"`
+}
+
+// ActivitySkipped says that a step will not run. It is no transition: the activity stays Created.
+type ActivitySkipped struct {
+	Step   string `json:"step"`
+	Status Status `json:"status"` // skipped or dead
+}
+
+// ActivityCaught says that on_error took the failure of a step.
+type ActivityCaught struct {
+	Step string `json:"step"`
+	// Then are the steps picked to stand in; without, Output stands in.
+	Then   []string `json:"then,omitempty"`
+	Output Payload  `json:"output,omitzero"`
+	Taken  bool     `json:"taken,omitempty"`
+}
+
+// ActivityPending says that a call with `callback: true` was made; the answer is still to come.
+type ActivityPending struct {
+	Step string `json:"step"`
+}
+
+// AgentTurn says that an attempt asked for calls and will go on with their results (agent loops).
+type AgentTurn struct {
+	Step  string      `json:"step"`
+	Turn  int         `json:"turn"` // from 1
+	Calls []AgentCall `json:"calls,omitempty"`
+	State Payload     `json:"state,omitzero"` // handed back to the next entry
+}
+
+// AgentCall is one call that an agent asks for.
+type AgentCall struct {
+	ID    string  `json:"id"` // an identifier, unique in the turn; part of the call's path
+	Kind  Kind    `json:"kind"`
+	Name  string  `json:"name,omitempty"`
+	Input Payload `json:"input,omitzero"`
+	// Approve are the assignees who must approve the call first.
+	Approve    []string `json:"approve,omitempty"`
+	Title      string   `json:"title,omitempty"` // of the approval
+	Timeout    int64    `json:"timeout,omitempty"`
+	Idempotent *bool    `json:"idempotent,omitempty"`
+}
+
+// JoinCounted fixes the number of a join whose count is an expression.
+type JoinCounted struct {
+	Step  string `json:"step"`
+	Count int    `json:"count"`
+}
+
+// Type implements Event.
+func (ActivityReady) Type() EventType { return TypeActivityReady }
+
+// Type implements Event.
+func (ActivityScheduled) Type() EventType { return TypeActivityScheduled }
+
+// Type implements Event.
+func (ActivityStarted) Type() EventType { return TypeActivityStarted }
+
+// Type implements Event.
+func (ActivityCompleted) Type() EventType { return TypeActivityCompleted }
+
+// Type implements Event.
+func (ActivityFailed) Type() EventType { return TypeActivityFailed }
+
+// Type implements Event.
+func (ActivityRetried) Type() EventType { return TypeActivityRetried }
+
+// Type implements Event.
+func (ActivitySkipped) Type() EventType { return TypeActivitySkipped }
+
+// Type implements Event.
+func (ActivityCaught) Type() EventType { return TypeActivityCaught }
+
+// Type implements Event.
+func (ActivityPending) Type() EventType { return TypeActivityPending }
+
+// Type implements Event.
+func (AgentTurn) Type() EventType { return TypeAgentTurn }
+
+// Type implements Event.
+func (JoinCounted) Type() EventType { return TypeJoinCounted }
+
+func (ActivityReady) event()     {}
+func (ActivityScheduled) event() {}
+func (ActivityStarted) event()   {}
+func (ActivityCompleted) event() {}
+func (ActivityFailed) event()    {}
+func (ActivityRetried) event()   {}
+func (ActivitySkipped) event()   {}
+func (ActivityCaught) event()    {}
+func (ActivityPending) event()   {}
+func (AgentTurn) event()         {}
+func (JoinCounted) event()       {}

@@ -1,0 +1,87 @@
+package workflow
+
+// ItemsSet fixes the items of a foreach and how they are run.
+type ItemsSet struct {
+	Step  string    `json:"step"`
+	Items []Payload `json:"items,omitempty"` // those to run here, one scope each
+	// Whole and Shards are set instead when the items are spread over executions of their own.
+	Whole    *Payload `json:"whole,omitempty"`
+	Count    int      `json:"count"`
+	Shards   int      `json:"shards,omitempty"`
+	Parallel int      `json:"parallel,omitempty"` // most items (or shards) at once; 0: no limit
+	// ShardParallel is the most items at once in each shard; 0: no limit.
+	ShardParallel int `json:"shard_parallel,omitempty"`
+	Tolerate      int `json:"tolerate,omitempty"` // most failed items
+}
+
+// ScopeOpened instantiates the steps of a body. Index is the item's in a foreach and the branch's in a race,
+// both from 0, the iteration in a loop, from 1, and 0 in a group.
+type ScopeOpened struct {
+	Step  string `json:"step"`
+	Index int    `json:"index"`
+}
+
+// ScopeClosed ends a body.
+type ScopeClosed struct {
+	Step  string `json:"step"`
+	Index int    `json:"index"`
+	// Output is what the body yields (`collect`); Error is why it failed. Both are zero for one that was cancelled.
+	Output    Payload `json:"output,omitzero"`
+	Error     *Error  `json:"error,omitempty"`
+	Cancelled bool    `json:"cancelled,omitempty"`
+}
+
+// ScopeEnding says that no further items start and open ones are ended: `until` is met.
+type ScopeEnding struct {
+	Step string `json:"step"`
+}
+
+// IterationDelayed says when the next iteration of a loop starts.
+type IterationDelayed struct {
+	Step string `json:"step"`
+	At   int64  `json:"at"`
+}
+
+// VariablesSet gives workflow variables new values.
+type VariablesSet struct {
+	Step string     `json:"step"`
+	Vars []Variable `json:"vars"` // the values after any `reduce`
+}
+
+// EventEmitted is an event for the bus. The publisher takes it from the history.
+type EventEmitted struct {
+	Step   string  `json:"step"`
+	Kind   string  `json:"kind"` // the emitted event's type
+	Key    string  `json:"key,omitempty"`
+	Source string  `json:"source,omitempty"`
+	Data   Payload `json:"data,omitzero"`
+}
+
+// Type implements Event.
+func (ItemsSet) Type() EventType { return TypeItemsSet }
+
+// Type implements Event.
+func (ScopeOpened) Type() EventType { return TypeScopeOpened }
+
+// Type implements Event.
+func (ScopeClosed) Type() EventType { return TypeScopeClosed }
+
+// Type implements Event.
+func (ScopeEnding) Type() EventType { return TypeScopeEnding }
+
+// Type implements Event.
+func (IterationDelayed) Type() EventType { return TypeIterationDelayed }
+
+// Type implements Event.
+func (VariablesSet) Type() EventType { return TypeVariablesSet }
+
+// Type implements Event.
+func (EventEmitted) Type() EventType { return TypeEventEmitted }
+
+func (ItemsSet) event()         {}
+func (ScopeOpened) event()      {}
+func (ScopeClosed) event()      {}
+func (ScopeEnding) event()      {}
+func (IterationDelayed) event() {}
+func (VariablesSet) event()     {}
+func (EventEmitted) event()     {}

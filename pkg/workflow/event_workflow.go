@@ -1,0 +1,287 @@
+package workflow
+
+// WorkflowCreated brings an execution into being. It is the first event of every stream.
+type WorkflowCreated struct {
+	Execution   string `json:"execution"`
+	Tenant      string `json:"tenant"`
+	Workflow    string `json:"workflow"`
+	Definition  string `json:"definition"` // version of the definition
+	Hash        string `json:"hash"`       // of the definition
+	Correlation string `json:"correlation,omitempty"`
+	// Key is the idempotency key of the start, By who asked for it, Worker who committed it.
+	Key    string  `json:"key,omitempty"`
+	By     string  `json:"by,omitempty"`
+	Worker string  `json:"worker,omitempty"`
+	Labels []Label `json:"labels,omitempty"`
+	Input  Payload `json:"input,omitzero"`
+	// WorkflowMachine and ActivityMachine are the versions of the state machines that the execution stays on.
+	WorkflowMachine uint16 `json:"workflow_machine"`
+	ActivityMachine uint16 `json:"activity_machine"`
+	// Origin says what the execution comes from; its parts are nil or empty for a plain start.
+	Origin Origin `json:"origin,omitzero"`
+}
+
+// Origin is what an execution comes from besides a plain start.
+type Origin struct {
+	Parent *Parent `json:"parent,omitempty"`
+	// Redrive is set for an execution that takes over the completed results of another one.
+	Redrive *Redrive `json:"redrive,omitempty"`
+	// Continues is set for an execution that goes on for another (continue_as_new).
+	Continues *Continues `json:"continues,omitempty"`
+	// Shard is set for an execution that runs some items of a large foreach of its parent.
+	Shard *Shard `json:"shard,omitempty"`
+}
+
+// Parent is who waits for an execution's end.
+type Parent struct {
+	Execution string `json:"execution"`
+	Step      string `json:"step"`
+	// Child is the name under which the parent knows this execution: its ID, or that of the first of its chain.
+	Child string `json:"child"`
+}
+
+// Redrive says which results a new execution takes over (docs/semantics.md, "Redrive").
+type Redrive struct {
+	Of    string  `json:"of"`
+	Taken []Taken `json:"taken,omitempty"` // sorted by Step
+	// Undo asks for nothing but the compensation of what was taken over.
+	Undo bool `json:"undo,omitempty"`
+}
+
+// Taken is the end of one step in another execution.
+type Taken struct {
+	Step     string     `json:"step"`
+	Status   Status     `json:"status"` // completed, caught, or skipped
+	Output   Payload    `json:"output,omitzero"`
+	Error    *Error     `json:"error,omitempty"`
+	Then     []string   `json:"then,omitempty"`  // steps picked
+	Vars     []Variable `json:"vars,omitempty"`  // of a `set`
+	Items    []Payload  `json:"items,omitempty"` // of a foreach that was under way
+	Attempts int        `json:"attempts,omitempty"`
+	// StartedAt and EndedAt are the times of the other execution; Order is the rank of its end there.
+	StartedAt int64  `json:"started_at,omitempty"`
+	EndedAt   int64  `json:"ended_at,omitempty"`
+	Order     uint64 `json:"order,omitempty"`
+}
+
+// Continues links the executions of a chain (continue_as_new).
+type Continues struct {
+	Previous string `json:"previous"`
+	First    string `json:"first"`
+	Run      int    `json:"run"` // 2 for the second
+	// Early and Cursors carry over events that were kept and the numbers taken so far.
+	Early   []EarlyEvent  `json:"early,omitempty"`
+	Cursors []EventCursor `json:"cursors,omitempty"`
+}
+
+// Shard is a range of the items of a large foreach, as an execution of its own (commit protocol, point 9).
+type Shard struct {
+	Step string `json:"step"` // path of the foreach in the parent, shards of shards included
+	// From is the index of the first item in the whole foreach; Count, how many there are.
+	From  int `json:"from"`
+	Count int `json:"count"`
+	// Items are the items of this range, or a reference to the whole list from which the shell takes the range.
+	Items    []Payload `json:"items,omitempty"`
+	Whole    *Payload  `json:"whole,omitempty"`
+	Parallel int       `json:"parallel,omitempty"` // most items at once
+	Tolerate int       `json:"tolerate"`           // most failed items of the whole foreach
+	// Names bind what the body reads from around the foreach; Steps are results of steps there.
+	Names []Variable   `json:"names,omitempty"`
+	Steps []ShardInput `json:"steps,omitempty"`
+	Vars  []Variable   `json:"vars,omitempty"`
+}
+
+// ShardInput is the result of a step outside a shard that its body reads.
+type ShardInput struct {
+	Step   string  `json:"step"` // its name
+	Status Status  `json:"status"`
+	Result *Result `json:"result,omitempty"`
+}
+
+// Variable is a name with a value.
+type Variable struct {
+	Name  string  `json:"name"`
+	Value Payload `json:"value,omitzero"`
+}
+
+// WorkflowValidated says that the definition named by WorkflowCreated was found valid: Created → Validated.
+type WorkflowValidated struct{}
+
+// WorkflowScheduled says that the execution is ready to run: Validated → Scheduled.
+type WorkflowScheduled struct{}
+
+// WorkflowStarted lets it run: Scheduled → Running. It fixes the limits and the first values of the variables, and
+// instantiates the steps of the body.
+type WorkflowStarted struct {
+	TimeoutAt      int64      `json:"timeout_at,omitempty"`
+	MaxParallelism int        `json:"max_parallelism,omitempty"` // 0: no limit
+	MaxRetries     int        `json:"max_retries,omitempty"`     // 0: no limit
+	Vars           []Variable `json:"vars,omitempty"`
+}
+
+// WorkflowPaused says that nothing can move without something from outside: Running → Waiting.
+type WorkflowPaused struct {
+	Reasons []WaitReason `json:"reasons"` // sorted, each once
+}
+
+// WorkflowResumed says that what was waited for has come: Waiting → Resumed.
+type WorkflowResumed struct{}
+
+// WorkflowContinued lets the execution run on: Resumed → Running.
+type WorkflowContinued struct{}
+
+// WorkflowCompleted is the good end: Running → Completed.
+type WorkflowCompleted struct {
+	Output Payload `json:"output,omitzero"`
+	// Next is set when the execution goes on as another one (continue_as_new).
+	Next *Next `json:"next,omitempty"`
+}
+
+// Next is the execution that goes on for one that ended with continue_as_new.
+type Next struct {
+	Execution string  `json:"execution"`
+	Input     Payload `json:"input,omitzero"`
+}
+
+// WorkflowFailed ends the execution, unless CompensationStarted follows: Running → Failed.
+type WorkflowFailed struct {
+	Error *Error `json:"error"`
+}
+
+// WorkflowCancelled ends the execution: Running → Cancelled.
+type WorkflowCancelled struct {
+	Error *Error `json:"error"` // code "cancelled"; its details say origin and reason
+}
+
+// CompensationStarted begins to undo completed work: Failed → Compensating.
+type CompensationStarted struct{}
+
+// CompensationCompleted says that all that was to be undone is undone: Compensating → Completed.
+type CompensationCompleted struct{}
+
+// CancelRequested is a cancel that came in. One that changes nothing is recorded too.
+type CancelRequested struct {
+	ID     string       `json:"id,omitempty"`
+	Origin CancelOrigin `json:"origin"`
+	Mode   CancelMode   `json:"mode"`
+	Reason string       `json:"reason,omitempty"`
+	By     string       `json:"by,omitempty"`
+}
+
+// OutcomeDecided fixes how the execution will end, before open steps are ended, work is undone and exit
+// steps run. An execution that simply completes has none.
+type OutcomeDecided struct {
+	Outcome Outcome `json:"outcome"`
+	Error   *Error  `json:"error,omitempty"`
+	// Step failed, if one did.
+	Step string `json:"step,omitempty"`
+	// Compensate says that completed work will be undone; Graceful, that what runs on workers may finish; Abrupt, that
+	// exit steps do not run (continue_as_new, a second immediate cancel).
+	Compensate bool    `json:"compensate,omitempty"`
+	Graceful   bool    `json:"graceful,omitempty"`
+	Abrupt     bool    `json:"abrupt,omitempty"`
+	Output     Payload `json:"output,omitzero"` // of a completed one
+	Next       *Next   `json:"next,omitempty"`
+}
+
+// FailureHeld says that a failure waits for an operator (on_failure: pause). Step is empty for the timeout of the
+// whole execution.
+type FailureHeld struct {
+	Step  string `json:"step,omitempty"`
+	Error *Error `json:"error"`
+}
+
+// OperatorMoved is an operator's move that was accepted.
+type OperatorMoved struct {
+	ID     string  `json:"id,omitempty"`
+	Move   Move    `json:"move"`
+	Step   string  `json:"step,omitempty"`
+	By     string  `json:"by,omitempty"`
+	Output Payload `json:"output,omitzero"`
+	Error  *Error  `json:"error,omitempty"`
+}
+
+// CompensationStopped says that a compensation failed for good and waits for an operator.
+type CompensationStopped struct {
+	Step  string `json:"step"`
+	Error *Error `json:"error"`
+}
+
+// OwnershipChanged says that another worker commits from here on (WF-002 §11, WF-006 §20).
+type OwnershipChanged struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Type implements Event.
+func (WorkflowCreated) Type() EventType { return TypeWorkflowCreated }
+
+// Type implements Event.
+func (WorkflowValidated) Type() EventType { return TypeWorkflowValidated }
+
+// Type implements Event.
+func (WorkflowScheduled) Type() EventType { return TypeWorkflowScheduled }
+
+// Type implements Event.
+func (WorkflowStarted) Type() EventType { return TypeWorkflowStarted }
+
+// Type implements Event.
+func (WorkflowPaused) Type() EventType { return TypeWorkflowPaused }
+
+// Type implements Event.
+func (WorkflowResumed) Type() EventType { return TypeWorkflowResumed }
+
+// Type implements Event.
+func (WorkflowContinued) Type() EventType { return TypeWorkflowContinued }
+
+// Type implements Event.
+func (WorkflowCompleted) Type() EventType { return TypeWorkflowCompleted }
+
+// Type implements Event.
+func (WorkflowFailed) Type() EventType { return TypeWorkflowFailed }
+
+// Type implements Event.
+func (WorkflowCancelled) Type() EventType { return TypeWorkflowCancelled }
+
+// Type implements Event.
+func (CompensationStarted) Type() EventType { return TypeCompensationStarted }
+
+// Type implements Event.
+func (CompensationCompleted) Type() EventType { return TypeCompensationCompleted }
+
+// Type implements Event.
+func (CancelRequested) Type() EventType { return TypeCancelRequested }
+
+// Type implements Event.
+func (OutcomeDecided) Type() EventType { return TypeOutcomeDecided }
+
+// Type implements Event.
+func (FailureHeld) Type() EventType { return TypeFailureHeld }
+
+// Type implements Event.
+func (OperatorMoved) Type() EventType { return TypeOperatorMoved }
+
+// Type implements Event.
+func (CompensationStopped) Type() EventType { return TypeCompensationStopped }
+
+// Type implements Event.
+func (OwnershipChanged) Type() EventType { return TypeOwnershipChanged }
+
+func (WorkflowCreated) event()       {}
+func (WorkflowValidated) event()     {}
+func (WorkflowScheduled) event()     {}
+func (WorkflowStarted) event()       {}
+func (WorkflowPaused) event()        {}
+func (WorkflowResumed) event()       {}
+func (WorkflowContinued) event()     {}
+func (WorkflowCompleted) event()     {}
+func (WorkflowFailed) event()        {}
+func (WorkflowCancelled) event()     {}
+func (CompensationStarted) event()   {}
+func (CompensationCompleted) event() {}
+func (CancelRequested) event()       {}
+func (OutcomeDecided) event()        {}
+func (FailureHeld) event()           {}
+func (OperatorMoved) event()         {}
+func (CompensationStopped) event()   {}
+func (OwnershipChanged) event()      {}
