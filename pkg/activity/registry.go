@@ -1,0 +1,78 @@
+package activity
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Kind describes one activity kind for the registry.
+type Kind struct {
+	// Name is the word of the language.
+	Name workflow.Kind
+	// Input and Output are JSON Schemas for people and tools, or nil for "any".
+	Input, Output workflow.Value
+	Activity      Activity
+}
+
+// Registry finds kinds by name. Fill it before the worker starts; it is not safe for concurrent change.
+type Registry struct {
+	kinds map[workflow.Kind]Kind
+	// Functions are the named Go functions of kind function.
+	Functions *Functions
+}
+
+// NewRegistry returns a registry with kind function and no functions yet.
+func NewRegistry() *Registry {
+	r := &Registry{kinds: map[workflow.Kind]Kind{}, Functions: NewFunctions()}
+	r.MustAdd(Kind{Name: workflow.KindFunction, Activity: r.Functions})
+	return r
+}
+
+// Add registers a kind; a second one of the same name is an error.
+func (r *Registry) Add(k Kind) error {
+	if k.Name == "" || k.Activity == nil {
+		return fmt.Errorf("activity: a kind needs a name and an activity")
+	}
+	if _, there := r.kinds[k.Name]; there {
+		return fmt.Errorf("activity: kind %q is registered already", k.Name)
+	}
+	r.kinds[k.Name] = k
+	return nil
+}
+
+// MustAdd is Add for set-up code: it panics where Add fails.
+func (r *Registry) MustAdd(k Kind) {
+	if err := r.Add(k); err != nil {
+		panic(err)
+	}
+}
+
+// Find returns the activity of a kind, or an *Error with code activity.unknown that names the kinds there are.
+func (r *Registry) Find(name workflow.Kind) (Activity, error) {
+	if k, ok := r.kinds[name]; ok {
+		return k.Activity, nil
+	}
+	return nil, NewError(CodeUnknown, "this worker has no activity kind %q; it has: %s", name, joinNames(r.Kinds()))
+}
+
+// Kinds lists what is registered, by name.
+func (r *Registry) Kinds() []Kind {
+	out := make([]Kind, 0, len(r.kinds))
+	for _, k := range r.kinds {
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func joinNames(kinds []Kind) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k.Name)
+	}
+	return strings.Join(names, ", ")
+}

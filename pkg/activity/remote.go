@@ -1,0 +1,113 @@
+package activity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Remote calls a function by URL: `function: { url: https://… }`. The step's `with` is posted as JSON; the answer's body is the
+// output. The attempt stands in the headers Wovyr-Execution, Wovyr-Step and Wovyr-Attempt, its idempotency key in
+// Idempotency-Key. An answer of 4xx (but 408, 425 and 429) is a permanent error, the others are retryable; their code is
+// http.<status>, unless the body is {"error": {…}} as a program would write it.
+type Remote struct {
+	// Client sends the requests; nil is http.DefaultClient.
+	Client *http.Client
+}
+
+// maxErrorBody is how much of an error's body is read.
+const maxErrorBody = 64 << 10
+
+// Run implements Activity.
+func (r *Remote) Run(ctx context.Context, t *Task) (Result, error) {
+	var target struct {
+		URL string `json:"url"`
+	}
+	if err := json.Unmarshal(t.Target.JSON, &target); err != nil || target.URL == "" {
+		return Result{}, NewError(CodeInput, "the url is empty: write url: https://…")
+	}
+	body, w := io.Pipe()
+	go func() { w.CloseWithError(t.With.WriteText(ctx, w)) }()
+	defer body.Close()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, body)
+	if err != nil {
+		return Result{}, NewError(CodeInput, "cannot post to %q: %v", target.URL, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Idempotency-Key", t.IdempotencyKey)
+	req.Header.Set("Wovyr-Execution", t.Execution)
+	req.Header.Set("Wovyr-Step", t.Step)
+	req.Header.Set("Wovyr-Attempt", strconv.Itoa(t.Attempt))
+	res, err := r.client().Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Result{}, ctx.Err()
+		}
+		return Result{}, Unavailable("http.connect", "%v", err)
+	}
+	if res.StatusCode/100 == 2 {
+		return remoteOutput(res)
+	}
+	defer res.Body.Close()
+	return Result{}, remoteError(res)
+}
+
+func (r *Remote) client() *http.Client {
+	if r.Client == nil {
+		return http.DefaultClient
+	}
+	return r.Client
+}
+
+func remoteOutput(res *http.Response) (Result, error) {
+	if res.StatusCode == http.StatusNoContent {
+		return Result{}, res.Body.Close()
+	}
+	if res.ContentLength > maxCommandMemory || res.ContentLength < 0 {
+		return Result{Stream: res.Body}, nil
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return Result{}, Unavailable("http.read", "%v", err)
+	}
+	if len(text) == 0 {
+		return Result{}, nil
+	}
+	if !json.Valid(text) {
+		return Result{}, NewError(CodeOutput, "the answer is not JSON (it begins: %.80q)", text)
+	}
+	return Result{Output: text}, nil
+}
+
+func remoteError(res *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+	e := workflow.Errorf(fmt.Sprintf("http.%d", res.StatusCode), workflow.CategoryExternal, "%s: %s", res.Status, strings.TrimSpace(fmt.Sprintf("%.200s", text)))
+	switch res.StatusCode {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		e.Retryable = true
+	default:
+		e.Retryable = res.StatusCode/100 != 4
+	}
+	var answer struct {
+		Error *Error `json:"error"`
+	}
+	if json.Unmarshal(text, &answer) == nil && answer.Error != nil && answer.Error.Code != "" {
+		e = answer.Error
+		if !e.Category.Valid() {
+			e.Category = workflow.CategoryExternal
+		}
+	}
+	if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s >= 0 {
+		return &RetryAfterError{Err: e, After: time.Duration(s) * time.Second}
+	}
+	return e
+}
