@@ -37,7 +37,7 @@ var impureUses = map[string]string{
 	"fmt.Scanln":        "take the text as an argument",
 }
 
-// localTimes are functions whose result stands in the local zone, unless .UTC() follows at once.
+// localTimes are functions whose result stands in the local zone, unless .UTC() or .In(zone) follows at once.
 var localTimes = []string{"time.Unix", "time.UnixMilli", "time.UnixMicro"}
 
 // inexact are functions of math whose last digit differs from processor to processor: some are written in assembly,
@@ -69,15 +69,22 @@ func checkPureImports(r *Repo, h *House) []Finding {
 
 func checkPureCalls(r *Repo, h *House) []Finding {
 	var out []Finding
-	utc := map[ast.Node]bool{} // names of functions whose result is taken as UTC; a parent is visited first
+	harmless := map[ast.Node]bool{} // names of functions whose result does not stay in the local zone; a parent is visited first
 	r.inspectCore(h, func(p *Package, f *File, n ast.Node) {
-		if call, ok := n.(*ast.CallExpr); ok && p.callee(call) == "(time.Time).UTC" {
-			if inner, ok := ast.Unparen(call.Fun.(*ast.SelectorExpr).X).(*ast.CallExpr); ok {
-				utc[calleeIdent(inner)] = true
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if name := p.callee(n); name == "(time.Time).UTC" || name == "(time.Time).In" {
+				if inner, ok := ast.Unparen(n.Fun.(*ast.SelectorExpr).X).(*ast.CallExpr); ok {
+					harmless[calleeIdent(inner)] = slices.Contains(localTimes, p.callee(inner))
+				}
+			}
+		case *ast.AssignStmt:
+			if call, ok := n.Rhs[0].(*ast.CallExpr); ok && p.callee(call) == "time.Parse" && isBlank(n.Lhs[0]) {
+				harmless[calleeIdent(call)] = true
 			}
 		}
 		id, ok := n.(*ast.Ident)
-		if !ok || utc[id] {
+		if !ok || harmless[id] {
 			return
 		}
 		if what, instead := impure(p.Info.Uses[id]); instead != "" {
@@ -85,6 +92,11 @@ func checkPureCalls(r *Repo, h *House) []Finding {
 		}
 	})
 	return out
+}
+
+func isBlank(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == "_"
 }
 
 // impure returns the full name of an object that reads or writes the world, and what to use instead.
@@ -100,7 +112,7 @@ func impure(obj types.Object) (what, instead string) {
 		case ok && slices.Contains(inexact, short):
 			return name, "compute it by +, -, * and /: its last digit differs from processor to processor"
 		case slices.Contains(localTimes, name):
-			return name, "put .UTC() behind it: the local zone differs from machine to machine"
+			return name, "put .UTC() or .In(zone) behind it: the local zone differs from machine to machine"
 		}
 		return name, impureUses[name]
 	case *types.Var:
@@ -143,7 +155,7 @@ func checkMapOrder(r *Repo, h *House) []Finding {
 		if what == "" || sorted[n] || f.commented(n, orderFree) {
 			return
 		}
-		out = append(out, f.at(n.Pos(), "%s has another order each time: iterate over sorted keys (slices.Sorted(maps.Keys(m))), or say in a comment "+
+		out = append(out, f.at(n.Pos(), "%s has another order each time: iterate over sorted keys (slices.Sorted(maps.Keys(m))), use maps.Copy to copy, or say in a comment "+
 			"on this line \"// %s why the order cannot reach the result\"", what, orderFree))
 	})
 	return out

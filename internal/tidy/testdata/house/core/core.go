@@ -47,7 +47,11 @@ func impure(ctx context.Context, at time.Time) {
 	_ = at.UTC()
 	_ = time.UnixMilli(1) // want pure-calls "time.UnixMilli"
 	_ = time.UnixMilli(1).UTC()
-	_, _ = time.Parse("", "") // want pure-calls "time.Parse:"
+	_ = time.Unix(1, 0).In(time.UTC)
+	parsed, _ := time.Parse("", "") // want pure-calls "time.Parse:"
+	_, _ = time.Parse("", "")
+	_ = time.Now().UTC() // want pure-calls "time.Now"
+	_ = parsed
 	_, _ = time.ParseInLocation("", "", time.UTC)
 	_ = math.Pow(2, 3) // want pure-calls "math.Pow"
 	_ = math.Floor(2)
