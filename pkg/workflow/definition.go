@@ -29,8 +29,8 @@ type Definition struct {
 
 // Label is one key and value for finding and grouping workflows.
 type Label struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
+	Key   string `json:"key" cbor:"1,keyasint,omitempty"`
+	Value string `json:"value" cbor:"2,keyasint,omitempty"`
 }
 
 // Var declares a workflow variable and its first value.

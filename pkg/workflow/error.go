@@ -29,15 +29,15 @@ func (c Category) Valid() bool {
 // activity, expression, limit or wait is one of these, so that every failure can be caught.
 type Error struct {
 	// Code names the failure, in dotted lower case: "timeout.activity", "http.503".
-	Code string `json:"code"`
+	Code string `json:"code" cbor:"1,keyasint,omitempty"`
 	// Category decides, with Retryable, whether the default retry policy applies.
-	Category Category `json:"category"`
+	Category Category `json:"category" cbor:"2,keyasint,omitempty"`
 	// Message is for people. It holds no secret values.
-	Message string `json:"message,omitempty"`
+	Message string `json:"message,omitempty" cbor:"3,keyasint,omitempty"`
 	// Retryable is the failing side's hint that the same call may succeed later.
-	Retryable bool `json:"retryable"`
+	Retryable bool `json:"retryable" cbor:"4,keyasint,omitempty"`
 	// Details is canonical JSON with whatever the failing side adds, or nil.
-	Details Value `json:"details,omitempty"`
+	Details Value `json:"details,omitempty" cbor:"5,keyasint,omitempty"`
 }
 
 // Error implements the error interface: "code: message".

@@ -8,6 +8,9 @@ import "fmt"
 //
 // Events are values. Times in events are nanoseconds since 1970 UTC, zero where there is none. Step fields hold
 // the path of the instance: `all/3/sq` is step sq of item 3 of foreach all; see docs/semantics.md, "Names".
+//
+// The cbor tags number the fields for package codec. A number is never given a second meaning; a new field gets the
+// next one of its struct.
 type Event interface {
 	Type() EventType
 	event()

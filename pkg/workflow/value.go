@@ -41,8 +41,8 @@ func (v Value) String() string {
 // token). Holes stand beside the JSON and not inside it, so that no user data can forge one. At each
 // hole's pointer the JSON holds null.
 type Payload struct {
-	JSON  Value  `json:"json"`
-	Holes []Hole `json:"holes,omitempty"`
+	JSON  Value  `json:"json" cbor:"1,keyasint,omitempty"`
+	Holes []Hole `json:"holes,omitempty" cbor:"2,keyasint,omitempty"`
 }
 
 // Inline returns a Payload without holes.
@@ -54,31 +54,31 @@ func (p Payload) IsZero() bool { return len(p.JSON) == 0 && len(p.Holes) == 0 }
 // Hole says how to fill one place of a Payload. Exactly one of Ref and Deferred is set.
 type Hole struct {
 	// At is the RFC 6901 JSON pointer of the place; "" is the whole value.
-	At string `json:"at"`
+	At string `json:"at" cbor:"1,keyasint,omitempty"`
 	// Ref is a value kept in the payload store.
-	Ref *Ref `json:"ref,omitempty"`
+	Ref *Ref `json:"ref,omitempty" cbor:"2,keyasint,omitempty"`
 	// Deferred is an expression that only the worker that runs the activity may evaluate.
-	Deferred *Deferred `json:"deferred,omitempty"`
+	Deferred *Deferred `json:"deferred,omitempty" cbor:"3,keyasint,omitempty"`
 }
 
 // Ref names a value in the payload store: content-addressed, per tenant.
 type Ref struct {
 	// Hash is the hex SHA-256 of the stored bytes.
-	Hash string `json:"hash"`
+	Hash string `json:"hash" cbor:"1,keyasint,omitempty"`
 	// Size is in bytes.
-	Size int64 `json:"size"`
+	Size int64 `json:"size" cbor:"2,keyasint,omitempty"`
 	// Path selects a part of the stored value, outermost key first; empty is all of it.
-	Path []string `json:"path,omitempty"`
+	Path []string `json:"path,omitempty" cbor:"3,keyasint,omitempty"`
 	// Known holds, as a JSON object keyed by JSON pointer, those parts of the value that the definition's expressions read
 	// (Definition.Uses), so that decisions never load the payload.
-	Known Value `json:"known,omitempty"`
+	Known Value `json:"known,omitempty" cbor:"4,keyasint,omitempty"`
 }
 
 // Deferred is an expression over names that exist only in an activity's worker: secrets, callback
 // and task links. Env binds the other names it reads, captured when the input was decided.
 type Deferred struct {
 	// Expr is the source of the expression or interpolated string (with its ${…} braces).
-	Expr string `json:"expr"`
+	Expr string `json:"expr" cbor:"1,keyasint,omitempty"`
 	// Env is a JSON object from root name to what the expression reads of it, or nil.
-	Env Value `json:"env,omitempty"`
+	Env Value `json:"env,omitempty" cbor:"2,keyasint,omitempty"`
 }
