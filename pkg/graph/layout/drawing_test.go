@@ -114,6 +114,9 @@ func requireRoute(t require.TestingT, edges []Edge, i int, d Drawing) {
 		for n, r := range d.Nodes {
 			require.False(t, overlap(box, r), "edge %d curves through node %d", i, n)
 		}
+		for other := range edges {
+			require.False(t, overlap(box, d.Edges[other].Label), "edge %d curves through the label of edge %d", i, other)
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package layout
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // drawing turns layers into coordinates: rows below each other, nodes at the top of their row, edges in lines through
 // rows and in curves between them.
@@ -96,23 +99,48 @@ func (g *layers) route(edge, out, in int, tops, bottoms []int) Route {
 	points := []Point{{out, tops[from.layer] + from.size.Height}, {out, bottoms[from.layer]}}
 	var label Rect
 	if chain := g.chains[edge]; chain != nil {
-		for _, i := range chain[1 : len(chain)-1] {
+		for k, i := range chain[1 : len(chain)-1] {
 			it := &g.items[i]
 			if i == g.label[edge] {
 				label = Rect{it.x - it.size.Width/2, tops[it.layer], it.size.Width, it.size.Height}
 			}
-			if tops[it.layer] < bottoms[it.layer] {
+			next := in
+			if k+3 < len(chain) {
+				next = g.items[chain[k+2]].x
+			}
+			if !g.passes(it, points[len(points)-1].X, next) {
 				points = append(points, Point{it.x, tops[it.layer]}, Point{it.x, bottoms[it.layer]})
 			}
 		}
 	}
 	points = append(points, Point{in, tops[to.layer]}, Point{in, tops[to.layer]})
 	if g.turned[edge] {
-		for a, b := 0, len(points)-1; a < b; a, b = a+1, b-1 {
-			points[a], points[b] = points[b], points[a]
-		}
+		slices.Reverse(points)
 	}
 	return Route{Points: points, Label: label}
+}
+
+// passes reports whether an edge may cross the row of its piece it on a curve from one x to another, without a vertical line:
+// no node and no label is in the way. The piece itself must have no label, and stand between two rows of nodes.
+func (g *layers) passes(it *item, from, to int) bool {
+	if it.layer%2 == 0 || it.size != (Size{}) {
+		return false
+	}
+	row := g.rows[it.layer]
+	left, right := min(from, to, it.x), max(from, to, it.x)
+	for _, step := range []int{-1, 1} {
+		for pos := it.pos + step; 0 <= pos && pos < len(row); pos += step {
+			other := &g.items[row[pos]]
+			half := (other.size.Width + 1) / 2
+			if other.x+half < left || other.x-half > right {
+				break
+			}
+			if other.size != (Size{}) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // settle shifts all so that the drawing starts at 0, 0, and measures it.
