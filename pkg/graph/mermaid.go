@@ -129,12 +129,18 @@ func (m *mermaid) id(id string) string {
 }
 
 // mermaidText escapes a text inside a quoted label. Beside what HTML needs, it takes the sense from what Mermaid reads
-// itself: quotes, entities (#), comments and directives (%%), Markdown.
+// itself: quotes, entities (#), comments and directives (%%), Markdown, formulas ($$, which no escape hides: a word
+// joiner parts them).
 func mermaidText(s string) string {
 	var b strings.Builder
+	var last rune
 	for _, r := range xmlText(s) {
+		if r == '$' && last == '$' {
+			b.WriteRune('\u2060')
+		}
+		last = r
 		switch r {
-		case '"', '#', '%', '&', '<', '>', '`', '*', '\\', ';', '@', '$', '~':
+		case '"', '#', '%', '&', '<', '>', '`', '*', '\\', ';', '@', '~':
 			fmt.Fprintf(&b, "#%d;", r)
 		default:
 			b.WriteRune(r)
