@@ -1,0 +1,607 @@
+package expr
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+const (
+	// MaxDepth is how deep JSON values may nest.
+	MaxDepth = 1000
+	// MaxResult is the largest result of an expression or template, in bytes of JSON.
+	MaxResult = 4 << 20
+)
+
+// Canonical makes one JSON value canonical: see workflow.Value for the form. Numbers without fraction and
+// exponent are ints, beyond 64 bits doubles; -0 is 0. It is strict: duplicate keys, invalid UTF-8, escapes that are half
+// a character, numbers no double can hold, nesting above MaxDepth and trailing text are a *workflow.Error
+// with code payload.invalid and the offset in its details. A NUL character in a string is kept (as \u0000).
+func Canonical(text []byte) (workflow.Value, error) {
+	c := canonizer{text: text, out: make([]byte, 0, len(text))}
+	if err := c.document(); err != nil {
+		return nil, err
+	}
+	return c.out, nil
+}
+
+// Marshal is encoding/json of v in canonical form.
+func Marshal(v any) (workflow.Value, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, workflow.Errorf(CodeInvalid, workflow.CategoryWorkflow, "%v", err)
+	}
+	return Canonical(text)
+}
+
+// canonizer reads JSON and writes it canonically.
+type canonizer struct {
+	text    []byte
+	pos     int
+	out     []byte
+	members []member // of the objects that are open, innermost last
+	scratch []byte
+}
+
+// member is one entry of an open object: its text in out, and its key.
+type member struct {
+	from, to int
+	key      string
+}
+
+type syntaxError struct {
+	offset int
+	what   string
+}
+
+func (c *canonizer) document() (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case syntaxError:
+			details := workflow.Value(`{"offset":` + strconv.Itoa(r.offset) + `}`)
+			err = &workflow.Error{Code: CodeInvalid, Category: workflow.CategoryWorkflow,
+				Message: fmt.Sprintf("not JSON at byte %d: %s", r.offset, r.what), Details: details}
+		default:
+			panic(r)
+		}
+	}()
+	c.space()
+	c.value(0)
+	c.space()
+	if c.pos < len(c.text) {
+		c.fail("more text after the value")
+	}
+	return nil
+}
+
+func (c *canonizer) fail(format string, args ...any) {
+	panic(syntaxError{c.pos, fmt.Sprintf(format, args...)})
+}
+
+func (c *canonizer) space() {
+	for c.pos < len(c.text) {
+		switch c.text[c.pos] {
+		case ' ', '\t', '\n', '\r':
+			c.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek returns the next byte, or 0 at the end (a NUL byte is no token either).
+func (c *canonizer) peek() byte {
+	if c.pos < len(c.text) {
+		return c.text[c.pos]
+	}
+	return 0
+}
+
+func (c *canonizer) value(depth int) {
+	switch b := c.peek(); {
+	case b == '{':
+		c.object(depth + 1)
+	case b == '[':
+		c.array(depth + 1)
+	case b == '"':
+		c.out, _ = c.string(c.out)
+	case b == '-' || (b >= '0' && b <= '9'):
+		c.number()
+	case b == 't':
+		c.word("true")
+	case b == 'f':
+		c.word("false")
+	case b == 'n':
+		c.word("null")
+	case c.pos >= len(c.text):
+		c.fail("the text ends where a value should stand")
+	default:
+		c.fail("%q starts no value", rune(b))
+	}
+}
+
+func (c *canonizer) word(word string) {
+	if !bytes.HasPrefix(c.text[c.pos:], []byte(word)) {
+		c.fail("not %s", word)
+	}
+	c.pos += len(word)
+	c.out = append(c.out, word...)
+}
+
+func (c *canonizer) array(depth int) {
+	c.open(depth, '[')
+	for c.space(); c.peek() != ']'; {
+		c.value(depth)
+		c.more(']')
+	}
+	c.close(']')
+}
+
+func (c *canonizer) open(depth int, b byte) {
+	if depth > MaxDepth {
+		c.fail("nested deeper than %d", MaxDepth)
+	}
+	c.pos++
+	c.out = append(c.out, b)
+}
+
+func (c *canonizer) close(b byte) {
+	c.pos++
+	c.out = append(c.out, b)
+}
+
+// more reads what stands between two items.
+func (c *canonizer) more(end byte) {
+	c.space()
+	switch c.peek() {
+	case end:
+		return
+	case ',':
+		c.pos++
+		c.out = append(c.out, ',')
+		c.space()
+		if c.peek() == end {
+			c.fail("a comma before %q", rune(end))
+		}
+	default:
+		c.fail("expected ',' or %q", rune(end))
+	}
+}
+
+func (c *canonizer) object(depth int) {
+	c.open(depth, '{')
+	first, start := len(c.members), len(c.out)
+	sorted := true
+	for c.space(); c.peek() != '}'; {
+		from := len(c.out)
+		key := c.key()
+		c.value(depth)
+		if n := len(c.members); n > first && c.members[n-1].key >= key {
+			sorted = false
+		}
+		c.members = append(c.members, member{from, len(c.out), key})
+		c.more('}')
+	}
+	if !sorted {
+		c.sort(c.members[first:], start)
+	}
+	c.members = c.members[:first]
+	c.close('}')
+}
+
+// key reads a key and its colon.
+func (c *canonizer) key() string {
+	if c.peek() != '"' {
+		c.fail("expected a key in double quotes")
+	}
+	var key string
+	c.out, key = c.string(c.out)
+	c.space()
+	if c.peek() != ':' {
+		c.fail("expected ':' after a key")
+	}
+	c.pos++
+	c.space()
+	c.out = append(c.out, ':')
+	return key
+}
+
+// sort puts the members of an object, which stand in out from start on, into order.
+func (c *canonizer) sort(members []member, start int) {
+	sort.SliceStable(members, func(i, j int) bool { return members[i].key < members[j].key })
+	c.scratch = c.scratch[:0]
+	for i, m := range members {
+		if i > 0 {
+			if m.key == members[i-1].key {
+				c.fail("the key %q stands twice in this object", m.key)
+			}
+			c.scratch = append(c.scratch, ',')
+		}
+		c.scratch = append(c.scratch, c.out[m.from:m.to]...)
+	}
+	c.out = append(c.out[:start], c.scratch...)
+}
+
+// string reads a string, appends its canonical form to out and returns its content too.
+func (c *canonizer) string(out []byte) ([]byte, string) {
+	start := c.pos
+	plain := true
+	for i := c.pos + 1; i < len(c.text); i++ {
+		switch b := c.text[i]; {
+		case b == '"':
+			if raw := c.text[start+1 : i]; plain && utf8.Valid(raw) {
+				c.pos = i + 1
+				return append(out, c.text[start:i+1]...), string(raw)
+			}
+			s := c.unescape(c.text[start+1:i], start+1)
+			c.pos = i + 1
+			return appendString(out, s), s
+		case b == '\\':
+			plain = false
+			i++
+		case b < 0x20:
+			c.pos = i
+			c.fail("a control character in a string; write \\u%04x", b)
+		}
+	}
+	c.fail("a string without end")
+	return nil, ""
+}
+
+func (c *canonizer) unescape(raw []byte, offset int) string {
+	s, bad := unescapeJSON(string(raw))
+	if bad >= 0 {
+		c.pos = offset + bad
+		c.fail("invalid UTF-8 or an invalid escape in a string")
+	}
+	return s
+}
+
+// unescapeJSON decodes the inside of a JSON string; bad is the offset of what is no valid text, or -1.
+func unescapeJSON(raw string) (s string, bad int) {
+	var b strings.Builder
+	b.Grow(len(raw))
+	for i := 0; i < len(raw); {
+		if raw[i] != '\\' {
+			r, n := utf8.DecodeRuneInString(raw[i:])
+			if r == utf8.RuneError && n <= 1 {
+				return "", i
+			}
+			b.WriteString(raw[i : i+n])
+			i += n
+			continue
+		}
+		r, n := unescapeOne(raw[i:])
+		if n == 0 {
+			return "", i
+		}
+		b.WriteRune(r)
+		i += n
+	}
+	return b.String(), -1
+}
+
+// unescapeOne decodes the escape at the start of raw; n is 0 if it is none.
+func unescapeOne(raw string) (r rune, n int) {
+	if len(raw) < 2 {
+		return 0, 0
+	}
+	if i := strings.IndexByte(`"\/bfnrt`, raw[1]); i >= 0 {
+		return rune("\"\\/\b\f\n\r\t"[i]), 2
+	}
+	r, ok := hex4(raw)
+	if !ok {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	low, ok := hex4(raw[6:])
+	if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 12
+}
+
+// hex4 reads \uXXXX.
+func hex4(raw string) (rune, bool) {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(raw[2:6], 16, 16)
+	return rune(n), err == nil
+}
+
+func (c *canonizer) number() {
+	end, ok := scanNumber(c.text, c.pos)
+	if !ok {
+		c.fail("not a number")
+	}
+	text := string(c.text[c.pos:end])
+	n, ok := numberOf(text)
+	if !ok {
+		c.fail("the number %s is out of range", shorten(text))
+	}
+	c.pos = end
+	if i, whole := n.(int64); whole {
+		c.out = strconv.AppendInt(c.out, i, 10)
+		return
+	}
+	c.out = appendDouble(c.out, n.(float64))
+}
+
+// scanNumber finds the end of the JSON number at pos.
+func scanNumber[T string | []byte](text T, pos int) (end int, ok bool) {
+	digits := func() bool {
+		from := pos
+		for pos < len(text) && text[pos] >= '0' && text[pos] <= '9' {
+			pos++
+		}
+		return pos > from
+	}
+	at := func(chars string) bool { return pos < len(text) && strings.IndexByte(chars, text[pos]) >= 0 }
+	if at("-") {
+		pos++
+	}
+	if at("0") {
+		pos++
+	} else if !digits() {
+		return pos, false
+	}
+	if at(".") {
+		pos++
+		if !digits() {
+			return pos, false
+		}
+	}
+	if at("eE") {
+		pos++
+		if at("+-") {
+			pos++
+		}
+		if !digits() {
+			return pos, false
+		}
+	}
+	return pos, true
+}
+
+// numberOf is the value of a JSON number: an int64 or a float64. ok is false if it is too large for a double.
+func numberOf(text string) (n any, ok bool) {
+	if strings.IndexAny(text, ".eE") < 0 {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n, true
+		}
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return x, err == nil
+}
+
+// appendDouble writes a finite double so that it reads back as the same double, and as no int.
+func appendDouble(out []byte, x float64) []byte {
+	from := len(out)
+	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e21) {
+		out = strconv.AppendFloat(out, x, 'e', -1, 64)
+		// e-09 is written e-9, as encoding/json and JavaScript do.
+		if n := len(out); n >= 4 && out[n-4] == 'e' && out[n-3] == '-' && out[n-2] == '0' {
+			out[n-2] = out[n-1]
+			out = out[:n-1]
+		}
+		return out
+	}
+	out = strconv.AppendFloat(out, x, 'f', -1, 64)
+	if bytes.IndexByte(out[from:], '.') < 0 {
+		out = append(out, '.', '0')
+	}
+	return out
+}
+
+// appendString writes s as a JSON string with the fewest escapes.
+func appendString(out []byte, s string) []byte {
+	const hexDigits = "0123456789abcdef"
+	out = append(out, '"')
+	done := 0
+	for i := 0; i < len(s); i++ {
+		b := s[i]
+		if b >= 0x20 && b != '"' && b != '\\' {
+			continue
+		}
+		out = append(out, s[done:i]...)
+		done = i + 1
+		switch b {
+		case '"', '\\':
+			out = append(out, '\\', b)
+		case '\b':
+			out = append(out, '\\', 'b')
+		case '\f':
+			out = append(out, '\\', 'f')
+		case '\n':
+			out = append(out, '\\', 'n')
+		case '\r':
+			out = append(out, '\\', 'r')
+		case '\t':
+			out = append(out, '\\', 't')
+		default:
+			out = append(out, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
+		}
+	}
+	out = append(out, s[done:]...)
+	return append(out, '"')
+}
+
+// encoder writes run-time values as canonical JSON.
+type encoder struct {
+	buf   []byte
+	holes []workflow.Hole
+	path  []string // to the value that is written
+	limit int      // of buf
+}
+
+// payload is the result.
+func (e *encoder) payload() workflow.Payload {
+	sort.SliceStable(e.holes, func(i, j int) bool { return e.holes[i].At < e.holes[j].At })
+	return workflow.Payload{JSON: e.buf, Holes: e.holes}
+}
+
+func (e *encoder) value(v any, depth int) *failure {
+	switch v := v.(type) {
+	case nil:
+		e.buf = append(e.buf, "null"...)
+	case bool:
+		e.buf = strconv.AppendBool(e.buf, v)
+	case int64:
+		e.buf = strconv.AppendInt(e.buf, v, 10)
+	case uint64:
+		return e.uint(v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return failf(CodeRange, "the result is %v, which JSON cannot hold", v).
+				or("divide by something else, or test with math.isFinite(x)")
+		}
+		e.buf = appendDouble(e.buf, v)
+	case string:
+		e.buf = appendString(e.buf, v)
+	case octets:
+		e.buf = append(e.buf, '"')
+		e.buf = base64.StdEncoding.AppendEncode(e.buf, []byte(v))
+		e.buf = append(e.buf, '"')
+	case time.Time:
+		e.buf = appendString(e.buf, timeText(v))
+	case time.Duration:
+		e.buf = appendString(e.buf, FormatDuration(v))
+	case *list:
+		return e.list(v, depth+1)
+	case *optional:
+		return e.value(v.val, depth)
+	case *hole:
+		return e.hole(v, depth)
+	case typeName:
+		return failf(CodeType, "a type cannot be a result").or("write string(type(x))")
+	default:
+		return e.object(v, depth+1)
+	}
+	return e.check(depth)
+}
+
+// uint writes a uint as the int it is for every other reader.
+func (e *encoder) uint(v uint64) *failure {
+	if v > math.MaxInt64 {
+		return failf(CodeRange, "the uint %d is above the largest int", v).or("write double(x) or string(x)")
+	}
+	e.buf = strconv.AppendUint(e.buf, v, 10)
+	return e.check(0)
+}
+
+func (e *encoder) check(depth int) *failure {
+	if len(e.buf) > e.limit {
+		return e.tooLarge()
+	}
+	if depth > MaxDepth {
+		return failf(CodeRange, "the result is nested deeper than %d", MaxDepth)
+	}
+	return nil
+}
+
+func (e *encoder) tooLarge() *failure {
+	return failf(CodeTooLarge, "the result is larger than %d bytes", e.limit).or("take a part of it")
+}
+
+func (e *encoder) hole(h *hole, depth int) *failure {
+	e.holes = append(e.holes, h.place(pointerOf(e.path)))
+	e.buf = append(e.buf, "null"...)
+	return e.check(depth)
+}
+
+// verbatim writes a value that was read and never changed.
+func (e *encoder) verbatim(raw string, holes *holeTree, depth int) *failure {
+	if len(raw) > e.limit {
+		return e.tooLarge()
+	}
+	e.buf = append(e.buf, raw...)
+	if holes != nil {
+		e.holes = holes.appendTo(e.holes, pointerOf(e.path))
+	}
+	return e.check(depth)
+}
+
+func (e *encoder) list(l *list, depth int) *failure {
+	if l.raw != "" {
+		return e.verbatim(l.raw, l.holes, depth-1+l.depth)
+	}
+	e.buf = append(e.buf, '[')
+	for i := range l.size() {
+		if i > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		e.path = append(e.path, strconv.Itoa(i))
+		if bad := e.value(l.at(i), depth); bad != nil {
+			return bad
+		}
+		e.path = e.path[:len(e.path)-1]
+	}
+	e.buf = append(e.buf, ']')
+	return e.check(depth)
+}
+
+func (e *encoder) object(v any, depth int) *failure {
+	o, ok := mapOf(v)
+	if !ok {
+		return failf(CodeType, "this name cannot be used as a whole").or("name the field you need")
+	}
+	if o.raw != "" {
+		return e.verbatim(o.raw, o.holes, depth-1+o.depth)
+	}
+	o, bad := withTextKeys(o)
+	if bad != nil {
+		return bad
+	}
+	e.buf = append(e.buf, '{')
+	for i, key := range o.keys {
+		if i > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		e.buf = append(appendString(e.buf, key), ':')
+		e.path = append(e.path, key)
+		if bad := e.value(o.at(i), depth); bad != nil {
+			return bad
+		}
+		e.path = e.path[:len(e.path)-1]
+	}
+	e.buf = append(e.buf, '}')
+	return e.check(depth)
+}
+
+// withTextKeys writes keys that are no strings as JSON must.
+func withTextKeys(o *object) (*object, *failure) {
+	if n := o.size(); n == 0 || !isSpecialKey(o.keys[n-1]) {
+		return o, nil
+	}
+	keys, vals := make([]string, o.size()), make([]any, o.size())
+	for i, key := range o.keys {
+		keys[i], vals[i] = keyText(key), o.at(i)
+	}
+	text, twice, ok := objectOf(keys, vals)
+	if !ok {
+		return nil, failf(CodeType, "two keys of the result are %q in JSON", twice).or("use strings as keys")
+	}
+	return text, nil
+}
+
+// CheckSize fails with payload.too_large when the JSON of p has more than limit bytes.
+func CheckSize(p workflow.Payload, limit int) error {
+	if len(p.JSON) <= limit {
+		return nil
+	}
+	return workflow.Errorf(CodeTooLarge, workflow.CategoryWorkflow, "the value has %d bytes; %d are allowed here", len(p.JSON), limit)
+}
