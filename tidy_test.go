@@ -22,6 +22,7 @@ var layers = []tidy.Layer{
 	// The core: pure, few dependencies.
 	{Path: "pkg/fsm", Modules: none},
 	{Path: "pkg/workflow", May: only("pkg/fsm"), Modules: none},
+	{Path: "pkg/workflow/codec", May: only("pkg/fsm", "pkg/workflow"), Modules: []string{"github.com/fxamacker/cbor/v2"}},
 	{Path: "pkg/expr", May: only("pkg/fsm", "pkg/workflow"), Modules: []string{"cel.dev/cel-go", "cel.dev/expr", "google.golang.org/protobuf"}},
 	{Path: "pkg/dsl/...", May: only("pkg/fsm", "pkg/workflow", "pkg/expr"), Tests: only("pkg/dsl/..."),
 		Modules: []string{"go.yaml.in/yaml/v4", "github.com/santhosh-tekuri/jsonschema/v6"}},
@@ -61,14 +62,14 @@ var layers = []tidy.Layer{
 
 var (
 	none  = []string{}
-	below = only("pkg/fsm", "pkg/workflow", "pkg/expr", "pkg/engine", "pkg/eventstore", "pkg/activity/...")
+	below = only("pkg/fsm", "pkg/workflow", "pkg/workflow/codec", "pkg/expr", "pkg/engine", "pkg/eventstore", "pkg/activity/...")
 )
 
 func only(paths ...string) []string { return paths }
 
 var house = &tidy.House{
 	Layers: layers,
-	Core:   only("pkg/fsm", "pkg/workflow", "pkg/expr", "pkg/dsl/...", "pkg/engine"),
+	Core:   only("pkg/fsm", "pkg/workflow", "pkg/workflow/codec", "pkg/expr", "pkg/dsl/...", "pkg/engine"),
 	Sync:   only("pkg/expr"),
 
 	WideInterfaces: map[string]string{},
