@@ -19,10 +19,18 @@ type Expr struct {
 func Compile(src string, at workflow.Position, scope *Scope) (*Expr, []Issue) {
 	inner, offset := unbraced(src)
 	at = locate(src, at, place{from: offset})
-	e := &Expr{prog: programs.get(inner), def: &workflow.Expr{Source: inner, At: at}}
-	typ, found := check(e.prog, scope, nil)
+	return programs.get(inner).compile(at, scope)
+}
+
+// Check is Compile of the same source, against another scope: the source is not looked at again. at is the place of its
+// first character, without braces.
+func (e *Expr) Check(at workflow.Position, scope *Scope) (*Expr, []Issue) { return e.prog.compile(at, scope) }
+
+func (p *program) compile(at workflow.Position, scope *Scope) (*Expr, []Issue) {
+	e := &Expr{prog: p, def: &workflow.Expr{Source: p.src, At: at}}
+	typ, found := check(p, scope, nil)
 	e.typ = typ
-	issues, ok := found.issues(inner, at)
+	issues, ok := found.issues(p.src, at)
 	if !ok {
 		return nil, issues
 	}

@@ -162,10 +162,18 @@ func (x *failure) moved(offset int32) *failure {
 // character of the string at a JSON pointer; nil means that places are not known. scope declares the names, and nil
 // leaves them unchecked. The Template is nil if one of the findings is an error.
 func CompileTemplate(src workflow.Value, at func(pointer string) workflow.Position, scope *Scope) (*Template, []Issue) {
+	return templates.get(src.String()).compile(src, at, scope)
+}
+
+// Check is CompileTemplate of the same source, against another scope: the source is not looked at again.
+func (t *Template) Check(at func(pointer string) workflow.Position, scope *Scope) (*Template, []Issue) {
+	return t.prog.compile(t.def.JSON, at, scope)
+}
+
+func (p *templateProgram) compile(src workflow.Value, at func(pointer string) workflow.Position, scope *Scope) (*Template, []Issue) {
 	if at == nil {
 		at = func(string) workflow.Position { return workflow.Position{} }
 	}
-	p := templates.get(src.String())
 	t := &Template{prog: p, def: &workflow.Template{JSON: src, At: at("")}}
 	var issues []Issue
 	ok := true
