@@ -23,7 +23,7 @@ func (e *Expr) Flows() []Flow {
 func (t *Template) Flows() []Flow {
 	var all []Flow
 	for _, l := range t.prog.leaves {
-		if l.typed {
+		if l.typed && !l.defers {
 			f := &flowSet{}
 			f.walk(l.progs[0].root, splitPointer(l.pointer))
 			all = append(all, f.list...)

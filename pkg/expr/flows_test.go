@@ -28,6 +28,7 @@ func TestFlows(t *testing.T) {
 		{`"a ${ input.a }"`, nil},
 		{`"${ input.a + 1 }"`, nil},
 		{`"${ has(input.a) }"`, nil},
+		{`{"a":"${ {'k': secrets.k, 'b': input.b} }","c":"${ input.c }"}`, []string{"[c] ← input.c (pass)"}},
 		{`{"a/b":"${ input.a }"}`, []string{"[a/b] ← input.a (pass)"}},
 	}
 	for _, test := range tests {
@@ -62,6 +63,17 @@ func TestCheckAgain(t *testing.T) {
 	require.Empty(t, issues)
 	_, issues = tpl.Check(nil, scope)
 	require.Len(t, issues, 1)
+}
+
+// What stands beside a secret in one expression is captured for the worker, so its content must be there.
+func TestReadsBesideSecrets(t *testing.T) {
+	tpl, issues := expr.CompileTemplate(workflow.Value(`{"a":"${ {'k': secrets.k, 'b': input.b} }","c":"${ input.c }"}`), nil, nil)
+	require.Empty(t, issues)
+	var got []string
+	for _, r := range tpl.Reads() {
+		got = append(got, r.String())
+	}
+	require.Equal(t, []string{"input.b", "input.c (pass)", "secrets.k"}, got)
 }
 
 func TestFits(t *testing.T) {

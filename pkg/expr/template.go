@@ -229,12 +229,13 @@ func (l *leaf) check(t *Template, types map[*leaf]*Type, pos workflow.Position, 
 	return issues, ok
 }
 
-// reads are the reads of one string. Interpolation looks into every value.
+// reads are the reads of one string. Interpolation looks into every value; what is left to the worker of an activity is
+// captured with its content.
 func (l *leaf) reads() []Read {
 	var reads []Read
 	for _, p := range l.progs {
 		for _, r := range p.reads {
-			r.Pass = r.Pass && l.typed
+			r.Pass = r.Pass && l.typed && !l.defers
 			reads = append(reads, r)
 		}
 	}
