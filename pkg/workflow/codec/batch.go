@@ -20,8 +20,10 @@ type Batch struct {
 	Causes []string `json:"causes,omitempty"`
 	// Events are in order; the first has the sequence number under which the commit is stored.
 	Events []workflow.Event `json:"events"`
-	// State is the state after the last event, in a commit that is a checkpoint.
-	State *workflow.State `json:"state,omitempty"`
+	// State is the state after the last event, in a commit that is a checkpoint. One that is too large for a commit stands in
+	// the payload store, encoded by EncodeState: then StateRef names it instead.
+	State    *workflow.State `json:"state,omitempty"`
+	StateRef string          `json:"state_ref,omitempty"`
 }
 
 // Recorded gives the events their places; first is the sequence number of the first.

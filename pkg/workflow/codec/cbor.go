@@ -11,7 +11,7 @@ import (
 
 // CBOR is the form of histories. A batch is the array
 //
-//	[version, at, workflow, correlation, worker, [cause…], [type, event, type, event…], state?]
+//	[version, at, workflow, correlation, worker, [cause…], [type, event, type, event…], state or null, reference of the state or ""]
 //
 // in which events and state are maps by the numbers of the cbor tags, without the fields that are zero.
 type CBOR struct{}
@@ -73,6 +73,7 @@ type written struct {
 	Causes      []string
 	Events      []any
 	State       *workflow.State
+	StateRef    string
 }
 
 type read struct {
@@ -85,6 +86,7 @@ type read struct {
 	Causes      []string
 	Events      []cbor.RawMessage
 	State       *workflow.State
+	StateRef    string
 }
 
 // Encode implements Serializer.
@@ -93,7 +95,7 @@ func (CBOR) Encode(b *Batch) ([]byte, error) {
 		return nil, fmt.Errorf("codec: encode: %w", err)
 	}
 	w := written{Version: Version, At: b.At, Workflow: b.Workflow, Correlation: b.Correlation, Worker: b.Worker, Causes: b.Causes,
-		Events: make([]any, 0, 2*len(b.Events)), State: b.State}
+		Events: make([]any, 0, 2*len(b.Events)), State: b.State, StateRef: b.StateRef}
 	for _, e := range b.Events {
 		w.Events = append(w.Events, e.Type(), e)
 	}
@@ -102,6 +104,24 @@ func (CBOR) Encode(b *Batch) ([]byte, error) {
 		return nil, fmt.Errorf("codec: encode: %w", err)
 	}
 	return data, nil
+}
+
+// EncodeState writes a state alone, for the payload store.
+func EncodeState(s *workflow.State) ([]byte, error) {
+	data, err := encMode.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("codec: encode state: %w", err)
+	}
+	return data, nil
+}
+
+// DecodeState reads what EncodeState wrote.
+func DecodeState(data []byte) (*workflow.State, error) {
+	var s workflow.State
+	if err := decMode.Unmarshal(data, &s); err != nil {
+		return nil, readError(err)
+	}
+	return &s, nil
 }
 
 // Decode implements Serializer.
@@ -120,7 +140,7 @@ func decodeCBOR(data []byte, ups []upcast) (*Batch, error) {
 	if err := decMode.Unmarshal(data, &r); err != nil {
 		return nil, readError(err)
 	}
-	b := &Batch{At: r.At, Workflow: r.Workflow, Correlation: r.Correlation, Worker: r.Worker, Causes: r.Causes, State: r.State,
+	b := &Batch{At: r.At, Workflow: r.Workflow, Correlation: r.Correlation, Worker: r.Worker, Causes: r.Causes, State: r.State, StateRef: r.StateRef,
 		Events: make([]workflow.Event, 0, len(r.Events)/2)}
 	if len(r.Events)%2 != 0 {
 		return nil, &CorruptError{Err: errors.New("an event has no type")}

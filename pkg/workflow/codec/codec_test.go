@@ -137,6 +137,9 @@ func TestRoundTrip(t *testing.T) {
 				if rapid.Bool().Draw(t, "checkpoint") {
 					b.State = new(filled(workflow.State{}, drawn{t}))
 				}
+				if rapid.Bool().Draw(t, "elsewhere") {
+					b.StateRef = "sha256:ab:1"
+				}
 				data, err := form.Encode(b)
 				require.NoError(t, err)
 				again, err := form.Encode(b)
@@ -181,7 +184,7 @@ func TestRefusesWhatItCannotRead(t *testing.T) {
 		return data
 	}
 	batch := func(version int, events ...any) []byte {
-		return encode([]any{version, 1, "w", "", "", []string{}, events, nil})
+		return encode([]any{version, 1, "w", "", "", []string{}, events, nil, ""})
 	}
 	for _, c := range []struct {
 		name  string
@@ -203,7 +206,7 @@ func TestRefusesWhatItCannotRead(t *testing.T) {
 		{"invalid UTF-8", batch(1, 20, map[int]any{1: cbor.RawMessage{0x61, 0xff}}), false},
 		{"a field twice", batch(1, 20, cbor.RawMessage{0xa2, 0x01, 0x61, 'a', 0x01, 0x61, 'b'}), false},
 		{"deep nesting", bytes.Repeat([]byte{0x81}, 100_000), false},
-		{"a length from a lie", []byte{0x88, 1, 1, 0x61, 'w', 0x60, 0x60, 0x80, 0x9b, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff}, false},
+		{"a length from a lie", []byte{0x89, 1, 1, 0x61, 'w', 0x60, 0x60, 0x80, 0x9b, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff}, false},
 		{"JSON, noise", []byte(`{"at":`), false},
 		{"JSON, two", []byte(`{"at":1,"workflow":"w","events":[{"type":"WorkflowValidated","data":{}}]}{}`), false},
 		{"JSON, no events", []byte(`{"at":1}`), false},
@@ -227,6 +230,19 @@ func TestRefusesWhatItCannotRead(t *testing.T) {
 		_, err = form.Encode(&codec.Batch{Events: []workflow.Event{nil}})
 		require.Error(t, err, name)
 	}
+}
+
+func TestStateAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := new(filled(workflow.State{}, drawn{t}))
+		data, err := codec.EncodeState(want)
+		require.NoError(t, err)
+		got, err := codec.DecodeState(data)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	})
+	_, err := codec.DecodeState([]byte("noise"))
+	require.ErrorAs(t, err, new(*codec.CorruptError))
 }
 
 func TestRecorded(t *testing.T) {
