@@ -330,6 +330,8 @@ func operationType(op byte, a, b *Type) *Type {
 		return Duration
 	case op == '-' && a.kind == kindTimestamp && b.kind == kindDuration:
 		return Timestamp
+	case (op == '*' || op == '/') && a.kind == kindDuration && b.isNumber(), op == '*' && a.isNumber() && b.kind == kindDuration:
+		return Duration
 	}
 	return nil
 }
@@ -408,13 +410,7 @@ func (c *checker) call(n *call) *Type {
 		return t
 	}
 	x := failf(CodeType, "%s takes %s here, not %s", n.fn.name, closest, args[arg])
-	switch args[arg].kind {
-	case kindOptional:
-		x.or("give a default with .orValue(…)")
-	default:
-		x.or("write %s", n.fn.usage())
-	}
-	return c.fail(n.args[arg].where(), x)
+	return c.fail(n.args[arg].where(), x.or("%s", n.fn.advice(arg, kindTexts[args[arg].kind])))
 }
 
 func (c *checker) macro(n node) *Type {

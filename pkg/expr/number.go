@@ -29,8 +29,40 @@ func arithmetic(f *frame, op byte, a, b any) (any, *failure) {
 		return add(f, a, b)
 	case '-':
 		return subtract(a, b)
+	case '*', '/':
+		return scale(op, a, b)
 	}
 	return nil, badOperands(op, a, b)
+}
+
+// scale multiplies a duration by a number, or divides it by one. Parts of a nanosecond are cut off.
+func scale(op byte, a, b any) (any, *failure) {
+	if _, ok := b.(time.Duration); ok && op == '*' && isNumber(a) {
+		a, b = b, a
+	}
+	d, ok := a.(time.Duration)
+	if !ok || !isNumber(b) {
+		return nil, badOperands(op, a, b)
+	}
+	if x, ok := b.(float64); ok {
+		v, _ := doubleArithmetic(op, float64(d), x)
+		if scaled := v.(float64); scaled > -(1<<63) && scaled < 1<<63 {
+			return time.Duration(scaled), nil
+		}
+		return nil, durationRange()
+	}
+	n, ok := toInt(b)
+	if !ok {
+		return nil, durationRange()
+	}
+	if op == '/' && n == 0 {
+		return nil, divisionByZero()
+	}
+	v, bad := intArithmetic(op, int64(d), n)
+	if bad != nil {
+		return nil, durationRange()
+	}
+	return time.Duration(v.(int64)), nil
 }
 
 func badOperands(op byte, a, b any) *failure {
