@@ -361,10 +361,19 @@ func noFunction(name string) *failure {
 	if hint := elsewhere[name]; hint != "" {
 		return x.or("%s", hint)
 	}
-	if hint := didYouMean(name, functionNames); hint != "" {
-		return x.or("%s", hint)
+	space, _, dotted := strings.Cut(name, ".")
+	var names []string
+	for _, known := range functionNames {
+		if in, ok := strings.CutPrefix(known, space+"."); ok && dotted {
+			names = append(names, in)
+		} else if !dotted {
+			names = append(names, known)
+		}
 	}
-	return x
+	if !dotted {
+		return x.or("%s", didYouMean(name, names))
+	}
+	return x.or("%s has %s", space, strings.Join(names, ", "))
 }
 
 // elsewhere names what people write who know other languages.

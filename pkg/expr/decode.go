@@ -131,7 +131,7 @@ func (r *reader) list(holes *holeTree) any {
 func (r *reader) object(holes *holeTree) any {
 	start := r.pos
 	r.pos++
-	o := &object{src: r.src, holes: holes}
+	o := &object{src: r.src, holes: holes, keys: make([]string, 0, 8), spans: make([]span, 0, 8)}
 	for r.space(); r.peek() != '}'; r.next('}') {
 		if r.peek() != '"' {
 			panic(invalid{r.pos})

@@ -150,9 +150,12 @@ func recoverInvalid(err *error) {
 
 // didYouMean suggests the closest of names, or "".
 func didYouMean(name string, names []string) string {
-	best, least := "", 1+len(name)/3
-	if least > 3 {
-		least = 3
+	best, least := "", 3
+	switch {
+	case len(name) < 4:
+		least = 1
+	case len(name) < 8:
+		least = 2
 	}
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n), least); d <= least && (best == "" || d < least) {

@@ -24,7 +24,9 @@ func Compile(src string, at workflow.Position, scope *Scope) (*Expr, []Issue) {
 
 // Check is Compile of the same source, against another scope: the source is not looked at again. at is the place of its
 // first character, without braces.
-func (e *Expr) Check(at workflow.Position, scope *Scope) (*Expr, []Issue) { return e.prog.compile(at, scope) }
+func (e *Expr) Check(at workflow.Position, scope *Scope) (*Expr, []Issue) {
+	return e.prog.compile(at, scope)
+}
 
 func (p *program) compile(at workflow.Position, scope *Scope) (*Expr, []Issue) {
 	e := &Expr{prog: p, def: &workflow.Expr{Source: p.src, At: at}}

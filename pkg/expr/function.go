@@ -22,11 +22,11 @@ type function struct {
 	reads []*path
 }
 
-// signature is one way to call a function: "string, int -> string". A and B stand for any types, "A..." for one
+// signature is one way to call a function, written "string, int -> string". A and B stand for any types, "A..." for one
 // or more of them.
 type signature struct {
-	text     string
 	params   []*Type
+	texts    []string // of params
 	variadic bool
 	result   *Type
 }
@@ -58,14 +58,68 @@ func def(name, sigs string, call func(f *frame, args []any) (any, *failure), opt
 	return fn
 }
 
-// usage shows how to call the function.
+// usage shows how to call the function: take(list<A>|string, int).
 func (fn *function) usage() string {
 	var ways []string
-	for _, s := range fn.sigs {
-		params, _, _ := strings.Cut(s.text, "-> ")
-		ways = append(ways, fn.name+"("+strings.TrimSpace(params)+")")
+	for n := fn.min; n <= 1<<10; n++ {
+		way, found := fn.usageOf(n)
+		if !found {
+			break
+		}
+		ways = append(ways, way)
+		if fn.max < 0 {
+			break
+		}
 	}
 	return strings.Join(ways, " or ")
+}
+
+// usageOf is the usage with n arguments.
+func (fn *function) usageOf(n int) (string, bool) {
+	params := make([]string, n)
+	found := false
+	for _, s := range fn.sigs {
+		if len(s.params) != n {
+			continue
+		}
+		found = true
+		for i, text := range s.texts {
+			if !hasWord(params[i], text) {
+				params[i] += "|" + text
+			}
+		}
+	}
+	for i := range params {
+		params[i] = strings.TrimPrefix(params[i], "|")
+	}
+	return fn.name + "(" + strings.Join(params, ", ") + ")", found
+}
+
+func hasWord(list, word string) bool { return strings.Contains(list+"|", "|"+word+"|") }
+
+// advice says what to write where argument i is of a kind the function does not take there.
+func (fn *function) advice(i int, kind string) string {
+	takes := func(k typeKind) bool {
+		for _, s := range fn.sigs {
+			if n := len(s.params); n > 0 && s.params[min(i, n-1)].kind == k {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case kind == "null":
+		return "give a default for what may be null: coalesce(x, …)"
+	case kind == "optional":
+		return "give a default with .orValue(…)"
+	case (kind == "list" || kind == "map") && takes(kindString):
+		return "write json.encode(x) for the text of a list or map"
+	case kind == "string" && takes(kindTimestamp):
+		return "write timestamp(x)"
+	case kind == "string" && takes(kindDuration):
+		return "write duration(x)"
+	}
+	return "write " + fn.usage()
 }
 
 func parseSignature(text string) signature {
@@ -73,13 +127,13 @@ func parseSignature(text string) signature {
 	if !ok {
 		panic("expr: signature without result: " + text)
 	}
-	s := signature{text: text, result: parseType(result)}
+	s := signature{result: parseType(result)}
 	if params == "" {
 		return s
 	}
 	for _, p := range splitTypes(strings.TrimSpace(params)) {
-		p, variadic := strings.CutSuffix(p, "...")
-		s.params, s.variadic = append(s.params, parseType(p)), variadic
+		typ, variadic := strings.CutSuffix(p, "...")
+		s.params, s.texts, s.variadic = append(s.params, parseType(typ)), append(s.texts, p), variadic
 	}
 	return s
 }
@@ -159,6 +213,9 @@ func orList(words []string) string {
 			out = append(out, w)
 		}
 	}
+	if n := len(out); n > 1 {
+		out = []string{strings.Join(out[:n-1], ", "), out[n-1]}
+	}
 	return strings.Join(out, " or ")
 }
 
@@ -173,6 +230,9 @@ func (s *signature) match(args []*Type) (result *Type, at int, want string) {
 	for i, arg := range args {
 		param := s.params[min(i, n-1)]
 		if !assignable(param, arg, vars) {
+			if param.kind == kindVariable {
+				return nil, i, "a plain value"
+			}
 			return nil, i, param.withVariables(vars).String()
 		}
 	}

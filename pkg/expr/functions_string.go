@@ -303,7 +303,7 @@ func callJoin(f *frame, args []any) (any, *failure) {
 			if bad := unreadable(v); bad != nil {
 				return nil, bad
 			}
-			return nil, failf(CodeType, "item %d to join is a %s", i, kindName(v)).or("make texts of the items first: list.map(x, string(x)).join(…)")
+			return nil, failf(CodeType, "join takes texts, numbers, bools and times; item %d is %s", i, kindName(v)).or("make texts of the items first: list.map(x, json.encode(x)).join(…)")
 		}
 		if bad := f.bytes(len(s) + len(sep)); bad != nil {
 			return nil, bad

@@ -70,8 +70,6 @@ func getter(of func(time.Time) int, span func(time.Duration) int64) func(*frame,
 			if span != nil && len(args) == 1 {
 				return span(v), nil
 			}
-		case string:
-			return nil, failf(CodeType, "a text has no parts of a time").or("write timestamp(x)")
 		}
 		return nil, wrong
 	}

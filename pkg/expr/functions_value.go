@@ -3,6 +3,7 @@ package expr
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -15,16 +16,13 @@ func (fn *function) mismatch(args []any) *failure {
 	if bad := unreadable(args...); bad != nil {
 		return bad
 	}
-	x := failf(CodeType, "%s does not take (%s)", fn.name, kindNames(args)).or("write %s", fn.usage())
-	for _, arg := range args {
-		if arg == nil {
-			return x.or("give a default for what may be null: coalesce(x, …)")
-		}
-		if isOptional(arg) {
-			return x.or("give a default with .orValue(…)")
+	x := failf(CodeType, "%s does not take (%s)", fn.name, kindNames(args))
+	for i, arg := range args {
+		if advice := fn.advice(i, kindName(arg)); !strings.HasPrefix(advice, "write "+fn.name) {
+			return x.or("%s", advice)
 		}
 	}
-	return x
+	return x.or("write %s", fn.usage())
 }
 
 // index is an argument that counts or points: an int, or a whole number of another type.
@@ -37,7 +35,7 @@ func index(v any) (int64, bool) {
 // valueFunctions convert values and look at any of them.
 var valueFunctions = []*function{
 	def("size", "string -> int; bytes -> int; list -> int; map -> int", callSize, sizing),
-	def("type", "dyn -> type", callType),
+	def("type", "dyn -> type; optional -> type", callType),
 	def("dyn", "dyn -> dyn", func(_ *frame, args []any) (any, *failure) { return args[0], nil }, passing),
 	def("int", "number -> int; uint -> int; string -> int; timestamp -> int", callInt, folded),
 	def("uint", "number -> uint; uint -> uint; string -> uint", callUint, folded),
@@ -162,10 +160,6 @@ func callString(f *frame, args []any) (any, *failure) {
 	}
 	if s, ok := plainText(args[0]); ok {
 		return s, nil
-	}
-	switch args[0].(type) {
-	case *list, *object, *lazy:
-		return nil, failf(CodeType, "string does not take a %s", kindName(args[0])).or("write json.encode(x)")
 	}
 	return nil, wrong
 }

@@ -1,5 +1,7 @@
 package expr
 
+import "fmt"
+
 // node is one part of a program. Nodes never change once built and hold no types, so that what was checked
 // cannot change what is computed.
 type node interface {
@@ -44,7 +46,7 @@ type access struct {
 	place
 	of  node
 	key string
-	// opt makes the result an optional: absent where the key is missing or its value is null.
+	// opt makes the result an optional: absent where the key is missing, its value is null, or there is no map at all.
 	opt bool
 	// test asks only whether the key is there.
 	test bool
@@ -61,7 +63,7 @@ func (n *access) eval(f *frame) (any, *failure) {
 	}
 	part, found, bad := memberOf(v, n.key)
 	switch {
-	case bad != nil:
+	case bad != nil && !opt && !n.test:
 		return nil, bad.placed(n.place)
 	case n.test:
 		return found, nil
@@ -94,7 +96,7 @@ func memberOf(v any, key string) (part any, found bool, bad *failure) {
 func missingKey(v any, key string) *failure {
 	key = keyText(key)
 	if v == nil {
-		return failf(CodeMissing, "%q of null", key).or("write .?%s and give a default with .orValue(…)", key)
+		return failf(CodeMissing, "%q of null", key).or("write %s and give a default with .orValue(…)", optionally(key))
 	}
 	x := failf(CodeMissing, "there is no %q", key)
 	if o, ok := v.(*object); ok {
@@ -102,7 +104,15 @@ func missingKey(v any, key string) *failure {
 			return x.or("%s", hint)
 		}
 	}
-	return x.or("where it may be absent, write .?%s and give a default with .orValue(…)", key)
+	return x.or("where it may be absent, write %s and give a default with .orValue(…)", optionally(key))
+}
+
+// optionally is the optional access to a key as one would write it.
+func optionally(key string) string {
+	if isName(key) {
+		return ".?" + key
+	}
+	return fmt.Sprintf("[?%q]", key)
 }
 
 // indexing is x[i] and x[?i].
@@ -127,7 +137,7 @@ func (n *indexing) eval(f *frame) (any, *failure) {
 	}
 	part, found, bad := element(v, i)
 	switch {
-	case bad != nil:
+	case bad != nil && !(opt && isScalar(v)):
 		return nil, bad.placed(n.place)
 	case opt && found:
 		return someUnlessNull(part), nil
@@ -137,6 +147,15 @@ func (n *indexing) eval(f *frame) (any, *failure) {
 		return nil, missingElement(v, i).placed(n.place)
 	}
 	return part, nil
+}
+
+// isScalar reports whether a value has no parts.
+func isScalar(v any) bool {
+	switch v.(type) {
+	case *list, *object, *lazy, *hole:
+		return false
+	}
+	return true
 }
 
 // element reads an item of a list or a value of a map.

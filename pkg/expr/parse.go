@@ -90,15 +90,30 @@ func syntaxFailure(src string, e *common.Error) *failure {
 		if strings.HasSuffix(rest, "expecting <EOF>") {
 			x = failf(CodeSyntax, "%q follows a complete expression", token)
 		}
+	case msg == "invalid int literal", msg == "invalid uint literal":
+		x = failf(CodeSyntax, "the int is too large").or("write a double, as 1e20")
+		return x.placed(at)
+	case msg == "invalid double literal":
+		x = failf(CodeSyntax, "the double is too large")
 	default:
 		x = failf(CodeSyntax, "%s", msg)
 	}
-	if hint := syntaxHints[token]; hint != "" {
-		x.hint = hint
-	} else if len(token) > 0 && (token[0] == '"' || token[0] == '\'') {
-		x.hint = "close the string"
+	return x.or("%s", syntaxHint(src, token, at)).placed(at)
+}
+
+func syntaxHint(src, token string, at place) string {
+	before := strings.TrimSpace(string([]rune(src)[:at.from]))
+	switch {
+	case syntaxHints[token] != "":
+		return syntaxHints[token]
+	case before == "not" || strings.HasSuffix(before, " not"):
+		return syntaxHints["not"]
+	case token == "" || token[0] != '"' && token[0] != '\'':
+		return ""
+	case strings.Contains(token, "\\"):
+		return `a backslash starts an escape: write it twice, or use r"…"`
 	}
-	return x.placed(at)
+	return "close the string"
 }
 
 // syntaxHints name what people write who know other languages.
