@@ -18,6 +18,8 @@ type checker struct {
 	// schemas compiles the JSON Schemas of the document; compiled holds the outcome by canonical text.
 	schemas  *jsonschema.Compiler
 	compiled map[string]error
+	// schemaNodes counts the values of all of them.
+	schemaNodes int
 }
 
 // mismatch reports a value of the wrong kind.

@@ -34,8 +34,11 @@ type Diagnostic struct {
 	Pointer string `json:"pointer,omitempty"`
 }
 
-// String is the one-line form: "file:line:column: error: message [code]".
+// String is the one-line form: "file:line:column: error: message [code]", without a place where none is known.
 func (d Diagnostic) String() string {
+	if d.Line == 0 {
+		return fmt.Sprintf("%s: %s: %s [%s]", d.File, d.Severity, d.Message, d.Code)
+	}
 	return fmt.Sprintf("%s:%d:%d: %s: %s [%s]", d.File, d.Line, d.Column, d.Severity, d.Message, d.Code)
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/expr"
@@ -138,62 +137,3 @@ var (
 	webhookPath  = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 	grpcMethod   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
 )
-
-// single returns what stands between the braces of a text that is exactly one expression, without outer spaces.
-func single(text string) (inner string, ok bool) {
-	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "${") {
-		return "", false
-	}
-	end := closing(text[2:])
-	if end < 0 || 2+end != len(text)-1 {
-		return "", false
-	}
-	return strings.TrimSpace(text[2 : len(text)-1]), true
-}
-
-// closing returns the index of the brace that closes an expression which starts at the beginning of s, or -1. It knows
-// CEL's strings and comments, so that braces in them do not count.
-func closing(s string) int {
-	depth := 0
-	for i := 0; i < len(s); {
-		switch c := s[i]; c {
-		case '"', '\'':
-			i += stringLength(s[i:], i > 0 && (s[i-1] == 'r' || s[i-1] == 'R'))
-			continue
-		case '/':
-			if strings.HasPrefix(s[i:], "//") {
-				if end := strings.IndexByte(s[i:], '\n'); end >= 0 {
-					i += end
-					continue
-				}
-				return -1
-			}
-		case '{':
-			depth++
-		case '}':
-			if depth == 0 {
-				return i
-			}
-			depth--
-		}
-		i++
-	}
-	return -1
-}
-
-// stringLength returns the length of the CEL string literal that s starts with; all of s where it never ends.
-func stringLength(s string, raw bool) int {
-	quote := s[:1]
-	if strings.HasPrefix(s, strings.Repeat(quote, 3)) {
-		quote = s[:3]
-	}
-	for i := len(quote); i < len(s); i++ {
-		if s[i] == '\\' && !raw {
-			i++
-		} else if strings.HasPrefix(s[i:], quote) {
-			return i + len(quote)
-		}
-	}
-	return len(s)
-}

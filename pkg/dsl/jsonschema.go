@@ -10,8 +10,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxSchemaNodes bounds the values in one JSON Schema of a document.
-const maxSchemaNodes = 2_000
+// Bounds of the JSON Schemas of a document, in values. Compiling one costs about 25 µs.
+const (
+	maxSchemaNodes = 2_000  // in one schema
+	maxSchemaTotal = 40_000 // in all that differ
+)
 
 // jsonSchema is a JSON Schema (2020-12 unless it says otherwise) that refers to nothing outside itself.
 type jsonSchema struct{}
@@ -23,7 +26,7 @@ func (j jsonSchema) check(c *checker, n *node, pointer string) {
 		c.mismatch(n, pointer, j.label(), "write a mapping such as { type: object }")
 		return
 	}
-	if count := n.count(maxSchemaNodes + 1); count > maxSchemaNodes {
+	if n.count(maxSchemaNodes+1) > maxSchemaNodes {
 		c.sink.errorf(pointer, "dsl/limit", "describe less, or split the value", "the JSON Schema has more than %d values", maxSchemaNodes)
 		return
 	}
@@ -31,6 +34,10 @@ func (j jsonSchema) check(c *checker, n *node, pointer string) {
 		return
 	}
 	err := c.compile(n)
+	if c.schemaNodes > maxSchemaTotal {
+		c.sink.errorf(pointer, "dsl/limit", "describe less, or use the same schema again", "the JSON Schemas of the document have more than %d values", maxSchemaTotal)
+		return
+	}
 	var invalid *jsonschema.SchemaValidationError
 	var report *jsonschema.ValidationError
 	var pattern *jsonschema.InvalidRegexError
@@ -38,12 +45,12 @@ func (j jsonSchema) check(c *checker, n *node, pointer string) {
 	case err == nil:
 	case errors.As(err, &invalid) && errors.As(invalid.Err, &report):
 		for _, unit := range leafErrors(report.DetailedOutput(), nil) {
-			c.sink.errorf(pointer+unit.InstanceLocation, "dsl/schema", "see json-schema.org, draft 2020-12", "this is not JSON Schema: %s", unit.Error)
+			c.sink.errorf(pointer+unit.InstanceLocation, "dsl/schema", "see json-schema.org, draft 2020-12", "this is not JSON Schema: %s", clipTo(unit.Error.String(), 200))
 		}
 	case errors.As(err, &pattern):
 		c.sink.errorf(pointer, "dsl/schema", "use a regular expression without look-around and back references", "the JSON Schema has a pattern that cannot be used: %q", clip(pattern.Regex))
 	default:
-		c.sink.errorf(pointer, "dsl/schema", "see json-schema.org, draft 2020-12", "this JSON Schema cannot be used: %s", strings.ReplaceAll(err.Error(), schemaBase, ""))
+		c.sink.errorf(pointer, "dsl/schema", "see json-schema.org, draft 2020-12", "this JSON Schema cannot be used: %s", clipTo(strings.ReplaceAll(err.Error(), schemaBase, ""), 200))
 	}
 }
 
@@ -109,6 +116,9 @@ func (c *checker) compile(n *node) (err error) {
 	key := string(n.json(nil, plainText))
 	if err, known := c.compiled[key]; known {
 		return err
+	}
+	if c.schemaNodes += n.count(maxSchemaNodes); c.schemaNodes > maxSchemaTotal {
+		return nil
 	}
 	if c.schemas == nil {
 		c.schemas, c.compiled = jsonschema.NewCompiler(), map[string]error{}

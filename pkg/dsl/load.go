@@ -16,10 +16,13 @@ import (
 
 // Bounds of one document. Each is checked before the work that it bounds is done.
 const (
-	maxBytes  = 1 << 20 // of the document, and again of what its aliases expand to
-	maxDepth  = 100     // lists and mappings inside each other
-	maxKey    = 256     // bytes of one key
-	maxScalar = 256 << 10
+	maxBytes  = 1 << 20   // of the document, and again of what its aliases expand to
+	maxDepth  = 100       // lists and mappings inside each other
+	maxKey    = 256       // bytes of one key
+	maxScalar = 256 << 10 // bytes of one text
+	// maxMarks bounds what the YAML library may have to hold in memory: it keeps about 500 bytes for each mark of
+	// punctuation or line of a document that is one flow collection, as JSON is.
+	maxMarks = 300_000
 )
 
 // load reads one YAML 1.2 or JSON document. It returns nil, with a diagnostic, where there is no tree to go on with.
@@ -29,6 +32,11 @@ func load(file string, data []byte, k *sink) *source {
 	if len(data) > maxBytes {
 		k.errorf("", "dsl/too-large", "split the workflow: `workflow` steps start others",
 			"the document has %d bytes, more than %d", len(data), maxBytes)
+		return nil
+	}
+	if marks := marksIn(data); marks > maxMarks {
+		k.errorf("", "dsl/too-large", "split the workflow: `workflow` steps start others",
+			"the document has %d lines and marks of punctuation, more than %d", marks, maxMarks)
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
@@ -43,6 +51,20 @@ func load(file string, data []byte, k *sink) *source {
 	b := treeBuilder{source: s, sink: k, done: map[*yaml.Node]*node{}, budget: maxBytes}
 	s.root = b.build(document, "", 0)
 	return s
+}
+
+// marksIn counts the bytes that can start a value of YAML or end one.
+func marksIn(data []byte) int {
+	marks, quotes := 0, 0
+	for _, c := range data {
+		switch c {
+		case '\n', '\r', ',', ':', '[', ']', '{', '}', '?':
+			marks++
+		case '"', '\'':
+			quotes++
+		}
+	}
+	return marks + quotes/2
 }
 
 // readable refuses what no YAML document may hold: bytes that are not UTF-8, and control characters.
@@ -352,8 +374,9 @@ func (s *source) afterProperties(at workflow.Position) workflow.Position {
 }
 
 // clip shortens a text from the document for a message.
-func clip(s string) string {
-	const limit = 60
+func clip(s string) string { return clipTo(s, 60) }
+
+func clipTo(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}

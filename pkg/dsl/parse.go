@@ -27,12 +27,12 @@ func parse(file string, data []byte, k *sink) (*workflow.Definition, *source) {
 	if s.root.kind != kindObject {
 		return nil, nil
 	}
-	p := &parser{source: s, sink: k}
+	p := &pass{source: s, sink: k}
 	return p.definition(s.root), s
 }
 
-// parser makes a definition of a document. It reports only what the table cannot say; everything malformed is left out.
-type parser struct {
+// pass makes a definition of a document. It reports only what the table cannot say; everything malformed is left out.
+type pass struct {
 	source *source
 	sink   *sink
 	// timeout and retry are those of `defaults`.
@@ -40,7 +40,7 @@ type parser struct {
 	retry   *workflow.Retry
 }
 
-func (p *parser) definition(n *node) *workflow.Definition {
+func (p *pass) definition(n *node) *workflow.Definition {
 	limits := n.get("limits")
 	def := &workflow.Definition{
 		Format:      workflow.FormatV1,
@@ -82,7 +82,7 @@ func labels(n *node) []workflow.Label {
 	return all
 }
 
-func (p *parser) trigger(n *node) workflow.Trigger {
+func (p *pass) trigger(n *node) workflow.Trigger {
 	var t workflow.Trigger
 	if e := n.get("event"); e != nil {
 		t.Event = &workflow.EventTrigger{
@@ -173,7 +173,7 @@ func schemaOf(n *node) workflow.Value {
 }
 
 // duration returns a fixed duration or the expression of one; nil where there is none.
-func (p *parser) duration(n *node) *workflow.Duration {
+func (p *pass) duration(n *node) *workflow.Duration {
 	if n == nil || n.kind != kindString {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (p *parser) duration(n *node) *workflow.Duration {
 	return &workflow.Duration{Fixed: int64(d)}
 }
 
-func (p *parser) durations(n *node) []workflow.Duration {
+func (p *pass) durations(n *node) []workflow.Duration {
 	var all []workflow.Duration
 	for _, item := range n.list() {
 		if d := p.duration(item); d != nil {
@@ -210,7 +210,7 @@ func fixed(n *node) int64 {
 }
 
 // count returns a fixed whole number or the expression of one; nil where there is none.
-func (p *parser) count(n *node) *workflow.Count {
+func (p *pass) count(n *node) *workflow.Count {
 	switch {
 	case n == nil:
 		return nil
@@ -225,7 +225,7 @@ func (p *parser) count(n *node) *workflow.Count {
 	return nil
 }
 
-func (p *parser) countOr(n *node, fallback int64) workflow.Count {
+func (p *pass) countOr(n *node, fallback int64) workflow.Count {
 	if c := p.count(n); c != nil {
 		return *c
 	}

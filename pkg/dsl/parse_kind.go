@@ -8,7 +8,7 @@ import (
 )
 
 // call reads the call of an activity kind from a step, a `compensate` or a `notify`.
-func (p *parser) call(kind workflow.Kind, n *node) *workflow.Call {
+func (p *pass) call(kind workflow.Kind, n *node) *workflow.Call {
 	block := n.get(string(kind))
 	c := &workflow.Call{
 		Target:   p.source.template(block),
@@ -43,7 +43,7 @@ func verbatim(n *node) *workflow.Template {
 	return &workflow.Template{JSON: v, At: n.at}
 }
 
-func (p *parser) timer(n *node) *workflow.Timer {
+func (p *pass) timer(n *node) *workflow.Timer {
 	return &workflow.Timer{
 		For:      p.duration(n.get("for")),
 		Until:    p.source.template(n.get("until")),
@@ -52,7 +52,7 @@ func (p *parser) timer(n *node) *workflow.Timer {
 	}
 }
 
-func (p *parser) human(n *node) *workflow.Human {
+func (p *pass) human(n *node) *workflow.Human {
 	h := &workflow.Human{
 		Title:     p.source.template(n.get("title")),
 		Details:   p.source.template(n.get("details")),
@@ -75,7 +75,7 @@ func (p *parser) human(n *node) *workflow.Human {
 	return h
 }
 
-func (p *parser) event(n *node) *workflow.EventWait {
+func (p *pass) event(n *node) *workflow.EventWait {
 	e := &workflow.EventWait{Schema: schemaOf(n.get("schema"))}
 	if n.has("type") {
 		e.Any = append(e.Any, p.pattern(n))
@@ -86,7 +86,7 @@ func (p *parser) event(n *node) *workflow.EventWait {
 	return e
 }
 
-func (p *parser) pattern(n *node) workflow.EventPattern {
+func (p *pass) pattern(n *node) workflow.EventPattern {
 	return workflow.EventPattern{
 		Type:  text(n.get("type")),
 		Key:   p.source.bare(n.get("key")),
@@ -95,7 +95,7 @@ func (p *parser) pattern(n *node) workflow.EventPattern {
 	}
 }
 
-func (p *parser) child(n *node, pointer string) *workflow.Child {
+func (p *pass) child(n *node, pointer string) *workflow.Child {
 	c := &workflow.Child{
 		Name:          p.source.template(n.get("name")),
 		Allow:         texts(n.get("allow")),
@@ -106,12 +106,12 @@ func (p *parser) child(n *node, pointer string) *workflow.Child {
 	}
 	slices.Sort(c.Allow)
 	if holdsExpression(text(n.get("name"))) && !n.has("allow") {
-		p.sink.errorf(pointer+"/name", "dsl/missing", "add allow: [ name, … ] with the names it may give", "a `name` that is an expression needs `allow`")
+		p.sink.errorf(pointer+"/name", "dsl/conflict", "add allow: [ name, … ] with the names it may give", "a `name` that is an expression needs `allow`")
 	}
 	return c
 }
 
-func (p *parser) branches(n *node) *workflow.Switch {
+func (p *pass) branches(n *node) *workflow.Switch {
 	s := &workflow.Switch{}
 	for _, item := range n.list() {
 		b := workflow.Branch{When: p.source.expression(item.get("when")), Then: stepNamesIn(item.get("then"))}
@@ -123,7 +123,7 @@ func (p *parser) branches(n *node) *workflow.Switch {
 	return s
 }
 
-func (p *parser) match(n *node) *workflow.Match {
+func (p *pass) match(n *node) *workflow.Match {
 	m := &workflow.Match{Value: p.source.bare(n.get("match"))}
 	for _, item := range n.get("cases").list() {
 		c := workflow.Case{
@@ -139,7 +139,7 @@ func (p *parser) match(n *node) *workflow.Match {
 	return m
 }
 
-func (p *parser) foreach(n *node, pointer string) *workflow.Foreach {
+func (p *pass) foreach(n *node, pointer string) *workflow.Foreach {
 	return &workflow.Foreach{
 		Items:            p.source.template(n.get("items")),
 		As:               textOr(n.get("as"), "item"),
@@ -151,7 +151,7 @@ func (p *parser) foreach(n *node, pointer string) *workflow.Foreach {
 	}
 }
 
-func (p *parser) tolerance(n *node) *workflow.Tolerance {
+func (p *pass) tolerance(n *node) *workflow.Tolerance {
 	if c := p.count(n); c != nil {
 		return &workflow.Tolerance{Count: c}
 	}
@@ -161,7 +161,7 @@ func (p *parser) tolerance(n *node) *workflow.Tolerance {
 	return nil
 }
 
-func (p *parser) loop(n *node, pointer string) *workflow.Loop {
+func (p *pass) loop(n *node, pointer string) *workflow.Loop {
 	return &workflow.Loop{
 		While:   p.source.expression(n.get("while")),
 		Until:   p.source.expression(n.get("until")),
@@ -173,7 +173,7 @@ func (p *parser) loop(n *node, pointer string) *workflow.Loop {
 	}
 }
 
-func (p *parser) race(n *node, pointer string) *workflow.Race {
+func (p *pass) race(n *node, pointer string) *workflow.Race {
 	r := &workflow.Race{}
 	for _, e := range n.pairs() {
 		here := pointer + "/" + escape(e.key.text) + "/steps"
@@ -182,7 +182,7 @@ func (p *parser) race(n *node, pointer string) *workflow.Race {
 	return r
 }
 
-func (p *parser) set(n *node) *workflow.Set {
+func (p *pass) set(n *node) *workflow.Set {
 	s := &workflow.Set{}
 	for _, e := range n.pairs() {
 		a := workflow.Assignment{Var: e.key.text, Value: p.source.template(e.value)}

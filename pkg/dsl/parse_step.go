@@ -10,7 +10,7 @@ import (
 )
 
 // body makes a scope of steps.
-func (p *parser) body(n *node, pointer string) workflow.Body {
+func (p *pass) body(n *node, pointer string) workflow.Body {
 	var b workflow.Body
 	for _, e := range n.pairs() {
 		if e.value.kind == kindObject {
@@ -22,7 +22,7 @@ func (p *parser) body(n *node, pointer string) workflow.Body {
 	return b
 }
 
-func (p *parser) step(e entry, pointer string) workflow.Step {
+func (p *pass) step(e entry, pointer string) workflow.Step {
 	n := e.value
 	st := workflow.Step{
 		Name:            e.key.text,
@@ -68,7 +68,7 @@ func kindOf(n *node, kinds []string) workflow.Kind {
 }
 
 // kind fills the part of a step that belongs to its kind.
-func (p *parser) kind(st *workflow.Step, n *node, pointer string) {
+func (p *pass) kind(st *workflow.Step, n *node, pointer string) {
 	block, here := n.get(string(st.Kind)), pointer+"/"+string(st.Kind)
 	switch st.Kind {
 	case "":
@@ -113,8 +113,9 @@ func (p *parser) kind(st *workflow.Step, n *node, pointer string) {
 	}
 }
 
-func (p *parser) needs(n *node, pointer string) []workflow.Need {
+func (p *pass) needs(n *node, pointer string) []workflow.Need {
 	var all []workflow.Need
+	seen := map[string]bool{}
 	for i, item := range n.list() {
 		need := workflow.Need{Step: text(item), End: workflow.EndMet}
 		if pairs := item.pairs(); len(pairs) > 0 {
@@ -123,17 +124,18 @@ func (p *parser) needs(n *node, pointer string) []workflow.Need {
 		if need.Step == "" {
 			continue
 		}
-		if slices.ContainsFunc(all, func(other workflow.Need) bool { return other.Step == need.Step }) {
-			p.sink.errorf(pointer+"/"+strconv.Itoa(i), "dsl/duplicate", "keep one of the two", "%q stands twice in `needs`", need.Step)
+		if seen[need.Step] {
+			p.sink.errorf(pointer+"/"+strconv.Itoa(i), "dsl/conflict", "keep one of the two", "%q stands twice in `needs`", need.Step)
 			continue
 		}
+		seen[need.Step] = true
 		all = append(all, need)
 	}
 	slices.SortFunc(all, func(a, b workflow.Need) int { return strings.Compare(a.Step, b.Step) })
 	return all
 }
 
-func (p *parser) join(n *node, pointer string) workflow.Join {
+func (p *pass) join(n *node, pointer string) workflow.Join {
 	j := workflow.Join{Mode: workflow.JoinAll, CancelRest: isTrue(n.get("cancel_rest"))}
 	switch word := n.get("join"); {
 	case text(word) == string(workflow.JoinAny):
@@ -144,17 +146,17 @@ func (p *parser) join(n *node, pointer string) workflow.Join {
 		}
 	}
 	if j.CancelRest && j.Mode == workflow.JoinAll && n.has("join") {
-		p.sink.keyErrorf(pointer+"/cancel_rest", "dsl/misplaced", "write `join: any` or a number", "with `join: all` there is no rest to cancel")
+		p.sink.keyErrorf(pointer+"/cancel_rest", "dsl/conflict", "write `join: any` or a number", "with `join: all` there is no rest to cancel")
 	}
 	return j
 }
 
 // waitTimeout takes the `timeout` inside of `human` and `event` for the step's `wait_timeout`.
-func (p *parser) waitTimeout(n *node, pointer string) *workflow.Duration {
+func (p *pass) waitTimeout(n *node, pointer string) *workflow.Duration {
 	for _, kind := range []string{"human", "event"} {
 		if inner := n.get(kind).get("timeout"); inner != nil {
 			if n.has("wait_timeout") {
-				p.sink.keyErrorf(pointer+"/wait_timeout", "dsl/exclusive", "keep one of them", "`wait_timeout` and the `timeout` of `%s` exclude each other", kind)
+				p.sink.keyErrorf(pointer+"/wait_timeout", "dsl/conflict", "keep one of them", "`wait_timeout` and the `timeout` of `%s` exclude each other", kind)
 			}
 			return p.duration(inner)
 		}
@@ -163,7 +165,7 @@ func (p *parser) waitTimeout(n *node, pointer string) *workflow.Duration {
 }
 
 // retryPolicy reads a `retry`; what it leaves out is the default of the language.
-func (p *parser) retryPolicy(n *node) *workflow.Retry {
+func (p *pass) retryPolicy(n *node) *workflow.Retry {
 	if n == nil || n.kind != kindObject {
 		return nil
 	}
@@ -183,7 +185,7 @@ func (p *parser) retryPolicy(n *node) *workflow.Retry {
 }
 
 // handlers reads `on_error`: a list of handlers, one handler, or just the name of a step.
-func (p *parser) handlers(n *node) []workflow.Handler {
+func (p *pass) handlers(n *node) []workflow.Handler {
 	switch {
 	case n == nil:
 		return nil
@@ -199,7 +201,7 @@ func (p *parser) handlers(n *node) []workflow.Handler {
 	return all
 }
 
-func (p *parser) handler(n *node) workflow.Handler {
+func (p *pass) handler(n *node) workflow.Handler {
 	return workflow.Handler{
 		Match:    p.source.expression(n.get("match")),
 		Then:     stepNamesIn(n.get("then")),
@@ -207,7 +209,7 @@ func (p *parser) handler(n *node) workflow.Handler {
 	}
 }
 
-func (p *parser) compensate(n *node, pointer string) *workflow.Compensate {
+func (p *pass) compensate(n *node, pointer string) *workflow.Compensate {
 	if n == nil || n.kind != kindObject {
 		return nil
 	}

@@ -59,6 +59,10 @@ func (o *object) schema(d *definitions) map[string]any {
 	properties := map[string]any{}
 	schema := map[string]any{"type": "object", "description": o.doc, "properties": properties, "additionalProperties": false}
 	d.schemas[name] = schema // before its words, which may lead back here
+	if o.reserved() {
+		schema["not"] = map[string]any{}
+		return reference(name)
+	}
 	var required []string
 	dependent := map[string]any{}
 	for i := range o.words {
@@ -180,10 +184,14 @@ func (s *choice) schema(*definitions) map[string]any {
 	return schema
 }
 
-func (flag) schema(*definitions) map[string]any { return map[string]any{"type": "boolean"} }
+func (truth) schema(*definitions) map[string]any { return map[string]any{"type": "boolean"} }
 
 func (s *count) schema(*definitions) map[string]any {
-	return orExpression(map[string]any{"type": "integer", "minimum": s.min, "maximum": s.max})
+	schema := map[string]any{"type": "integer", "minimum": s.min, "maximum": s.max}
+	if s.fixed {
+		return schema
+	}
+	return orExpression(schema)
 }
 
 func (s *number) schema(*definitions) map[string]any {
@@ -236,7 +244,11 @@ func (s *names) schema() map[string]any {
 func (s *variants) schema(d *definitions) map[string]any {
 	var all []any
 	for _, v := range []shape{s.text, s.number, s.list, s.object} {
-		if v != nil {
+		switch {
+		case v == nil:
+		case v == s.list && takesNull(v): // any list
+			all = append(all, map[string]any{"type": "array"})
+		default:
 			all = append(all, v.schema(d))
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wovyr/wovyr/pkg/expr"
 )
 
 // shape is what may stand at one place of a document.
@@ -60,7 +62,7 @@ func (s *scalar) check(c *checker, n *node, pointer string) {
 		case s.mixed:
 			return
 		case s.dynamic:
-			if _, ok := single(n.text); !ok {
+			if _, ok := expr.Braced(n.text); !ok {
 				c.sink.errorf(pointer, "dsl/expression", "write one expression: '${ … }'", "%s takes one expression without text around it", c.about(pointer))
 			}
 			return
@@ -118,7 +120,7 @@ func (s *choice) label() string {
 
 func (s *choice) check(c *checker, n *node, pointer string) {
 	if s.dynamic && n.kind == kindString && strings.HasPrefix(n.text, "${") {
-		if _, ok := single(n.text); ok {
+		if _, ok := expr.Braced(n.text); ok {
 			return
 		}
 	}
@@ -133,12 +135,12 @@ func (s *choice) check(c *checker, n *node, pointer string) {
 	}
 }
 
-// flag is true or false.
-type flag struct{}
+// truth is true or false.
+type truth struct{}
 
-func (flag) label() string { return "`true` or `false`" }
+func (truth) label() string { return "`true` or `false`" }
 
-func (f flag) check(c *checker, n *node, pointer string) {
+func (f truth) check(c *checker, n *node, pointer string) {
 	if n.kind == kindBool {
 		return
 	}
@@ -155,16 +157,27 @@ func (f flag) check(c *checker, n *node, pointer string) {
 }
 
 // count is a whole number, or an expression that yields one.
-type count struct{ min, max int64 }
+type count struct {
+	min, max int64
+	fixed    bool // no expression
+}
 
-func (s *count) label() string { return "a whole number or an expression" }
+func (s *count) label() string {
+	if s.fixed {
+		return "a whole number"
+	}
+	return "a whole number or an expression"
+}
 
 func (s *count) check(c *checker, n *node, pointer string) {
-	if dynamic(c, n, pointer) {
+	if !s.fixed && dynamic(c, n, pointer) {
 		return
 	}
 	if n.kind != kindInt {
-		hint := fmt.Sprintf("write a whole number from %d to %d, or an expression in quotes: '${ … }'", s.min, s.max)
+		hint := fmt.Sprintf("write a whole number from %d to %d", s.min, s.max)
+		if !s.fixed {
+			hint += ", or an expression in quotes: '${ … }'"
+		}
 		if n.kind == kindString && isDigits(n.text) {
 			hint = "leave the quotes out"
 		}
@@ -212,7 +225,7 @@ func dynamic(c *checker, n *node, pointer string) bool {
 	if n.kind != kindString || !strings.Contains(n.text, "${") {
 		return false
 	}
-	if _, ok := single(n.text); !ok {
+	if _, ok := expr.Braced(n.text); !ok {
 		c.sink.errorf(pointer, "dsl/expression", "write one expression: '${ … }'", "%s takes one expression without text around it", c.about(pointer))
 	}
 	return true
@@ -239,7 +252,7 @@ func checkExpression(c *checker, n *node, pointer string) {
 	if !strings.Contains(n.text, "${") {
 		return
 	}
-	inner, ok := single(n.text)
+	inner, ok := expr.Braced(n.text)
 	switch {
 	case !ok && strings.HasPrefix(strings.TrimSpace(n.text), "${"):
 		c.sink.errorf(pointer, "dsl/expression", "leave the braces out: only an expression can stand here", "%s takes one expression without text around it", c.about(pointer))

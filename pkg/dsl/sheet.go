@@ -131,7 +131,7 @@ func (t *sheet) endColumn(n *node) int {
 	case styleSingle, styleDouble:
 		size = quotedLength(line)
 	case stylePlain:
-		size = min(size, plainLength(line))
+		size = plainLength(line, n.text)
 	case styleLiteral, styleFolded:
 		size = 1
 	}
@@ -157,18 +157,19 @@ func quotedLength(line string) int {
 	return len(line)
 }
 
-// plainLength returns the length of the plain scalar that a line starts with. In a flow collection it may stop early
-// or late by a bracket; it is only for marking.
-func plainLength(line string) int {
-	end := len(line)
-	for i := 0; i < len(line); i++ {
-		if line[i] == ':' && (i+1 == len(line) || line[i+1] == ' ' || line[i+1] == ',' || line[i+1] == '}') ||
-			line[i] == '#' && i > 0 && line[i-1] == ' ' || line[i] == '\t' {
-			end = i
-			break
-		}
+// plainLength returns the length of the plain scalar that a line starts with.
+func plainLength(line, text string) int {
+	rest := strings.TrimRight(line, " \t")
+	switch {
+	case text != "" && strings.HasPrefix(line, text):
+		return len(text)
+	case strings.HasPrefix(text, rest): // it goes on in the next line
+		return len(rest)
 	}
-	return len(strings.TrimRight(line[:end], " "))
+	if end := strings.IndexAny(line, " \t,]}"); end >= 0 { // a number or the like, which text has in JSON's spelling
+		return end
+	}
+	return len(line)
 }
 
 // places returns the place of each byte of a scalar's text and, last, the place after it.

@@ -53,6 +53,10 @@ func (o *object) check(c *checker, n *node, pointer string) {
 		c.mismatch(n, pointer, o.label(), o.hint)
 		return
 	}
+	if o.reserved() && !slices.ContainsFunc(n.entries, func(e entry) bool { return o.word(e.key.text) != nil }) {
+		c.mismatch(n, pointer, "something else", o.hint)
+		return
+	}
 	for _, e := range n.entries {
 		here := pointer + "/" + escape(e.key.text)
 		switch w := o.word(e.key.text); {
@@ -67,6 +71,11 @@ func (o *object) check(c *checker, n *node, pointer string) {
 		}
 	}
 	o.checkTogether(c, n, pointer)
+}
+
+// reserved reports whether none of the words works yet.
+func (o *object) reserved() bool {
+	return !slices.ContainsFunc(o.words, func(w word) bool { return w.reserved == "" })
 }
 
 // checkTogether holds the words of one mapping against each other.
@@ -120,8 +129,8 @@ func oneOf(words []string) string {
 	for i, w := range words {
 		quoted[i] = "`" + w + "`"
 	}
-	if len(quoted) == 1 {
-		return quoted[0]
+	if len(quoted) < 2 {
+		return strings.Join(quoted, "")
 	}
 	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
 }

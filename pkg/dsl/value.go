@@ -136,12 +136,13 @@ func (s *source) expression(n *node) *workflow.Expr {
 		return nil
 	}
 	text, skip := n.text, 0
-	if strings.HasPrefix(strings.TrimSpace(text), "${") {
-		if _, ok := single(text); !ok {
+	if open := strings.Index(text, "${"); open >= 0 && strings.TrimSpace(text[:open]) == "" {
+		inner, ok := expr.Braced(text)
+		if !ok {
 			return nil
 		}
-		skip = strings.Index(text, "${") + 2
-		text = text[skip:strings.LastIndexByte(text, '}')]
+		skip = open + len("${")
+		text = text[skip : skip+strings.Index(text[skip:], inner)+len(inner)]
 	}
 	trimmed := strings.TrimLeft(text, " \t\r\n")
 	skip += len(text) - len(trimmed)

@@ -17,12 +17,12 @@ var (
 	template     = &anything{}
 	bareTemplate = &anything{bare: true}
 	expressions  = expression{}
-	boolean      = flag{}
+	boolean      = truth{}
 
 	prose = &scalar{name: "a text", max: 4096, verbatim: true}
 	mixed = &scalar{name: "a text", mixed: true, min: 1}
-	// token is a text that numbers and booleans may stand for.
-	token = &scalar{name: "a text", mixed: true, kinds: []nodeKind{kindString, kindInt, kindFloat, kindBool}}
+	// simple is a text that numbers and booleans may stand for.
+	simple = &scalar{name: "a text", mixed: true, kinds: []nodeKind{kindString, kindInt, kindFloat, kindBool}}
 
 	duration = &scalar{name: "a duration", dynamic: true, problem: durationProblem, pattern: durationPattern,
 		hint: "write a number with a unit in one word, such as 30s, 15m, 2h, 7d or 1d12h"}
@@ -39,9 +39,9 @@ var (
 	cron      = &scalar{name: "a cron expression", problem: cronProblem, pattern: `^\S+(\s+\S+){4}$`,
 		hint: "write five fields in quotes, such as '0 9 * * MON-FRI'"}
 
-	attempts = &count{1, maxAttempts}
-	positive = &count{1, maxCount}
-	natural  = &count{0, maxCount}
+	attempts = &count{min: 1, max: maxAttempts}
+	positive = &count{min: 1, max: maxCount}
+	natural  = &count{min: 0, max: maxCount}
 )
 
 const durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$`
@@ -96,12 +96,10 @@ var (
 )
 
 // schemaBlock is the mapping around a JSON Schema: `input`, `form`, `output`.
-func schemaBlock(doc string) *object {
-	return &object{name: "schema block", doc: doc, hint: "write { schema: { type: object } }", words: []word{
-		{name: "schema", required: true, value: jsonSchema{}, example: "{ type: object, required: [ id ] }",
-			doc: "A JSON Schema (2020-12). It refers to nothing outside itself."},
-	}}
-}
+var schemaBlock = &object{name: "schema block", doc: "The mapping around a JSON Schema.", hint: "write { schema: { type: object } }", words: []word{
+	{name: "schema", required: true, value: jsonSchema{}, example: "{ type: object, required: [ id ] }",
+		doc: "A JSON Schema (2020-12). It refers to nothing outside itself."},
+}}
 
 // reservedWords are refused in the document and in each step, until they work.
 func reservedWords() []word {

@@ -78,6 +78,7 @@ func itemsProblem(text string) (wrong, instead string) {
 var itemsReadShape = &object{
 	name: "items",
 	doc:  "Items that are read from outside.",
+	hint: "write an expression in quotes, such as '${ input.items }', or a list",
 	words: []word{
 		{name: "read", reserved: "read the list in a step, and write items: '${ steps.list.output }'", value: template, doc: "Where to read the items."},
 		{name: "format", reserved: "read the list in a step, and write items: '${ steps.list.output }'", value: template, doc: "How they are written."},

@@ -11,7 +11,7 @@ var callWords = []word{
 	{name: "tool", value: toolShape, example: "search_docs", doc: "One call of a registered tool."},
 	{name: "script", value: scriptShape, example: "{ js: 'return input.a + input.b' }", doc: "Sandboxed JavaScript or WebAssembly, without network and files."},
 	{name: "with", value: template, example: "{ id: '${ input.order_id }' }", only: []string{"function", "tool", "script"}, doc: "The input of the call."},
-	{name: "output", value: schemaBlock("The result of a call."), example: "{ schema: { type: object } }", only: []string{"function", "http", "grpc", "tool", "script"},
+	{name: "output", value: schemaBlock, example: "{ schema: { type: object } }", only: []string{"function", "http", "grpc", "tool", "script"},
 		doc: "The JSON Schema of the result. A result that it refuses fails the step, and expressions that read the output are checked against it.", fallback: "any result"},
 }
 
@@ -26,7 +26,7 @@ var functionTargetShape = &object{
 		{name: "name", value: registered, example: "inventory.reserve", doc: "A registered Go function; short: `function: inventory.reserve`."},
 		{name: "arn", value: mixed, example: "arn:aws:lambda:eu-north-1:123456789012:function:price", doc: "A Lambda function."},
 		{name: "command", example: "[ python3, price.py ]", doc: "A program that reads JSON on standard input and writes JSON on standard output.",
-			value: &variants{name: "a command or a list of its words", text: mixed, list: &list{item: token, what: "words", min: 1, max: maxList}, hint: "write [ program, argument ]"}},
+			value: &variants{name: "a command or a list of its words", text: mixed, list: &list{item: simple, what: "words", min: 1, max: maxList}, hint: "write [ program, argument ]"}},
 		{name: "url", value: mixed, example: "https://functions.example/price", doc: "An address that takes the input by POST."},
 	},
 }
@@ -42,12 +42,12 @@ var httpShape = &object{
 				synonyms: map[string]string{"get": "GET", "head": "HEAD", "post": "POST", "put": "PUT", "patch": "PATCH", "delete": "DELETE", "options": "OPTIONS"}}},
 		{name: "url", required: true, value: mixed, example: "'https://pay.example/charges/${ input.id }'", doc: "The address."},
 		{name: "query", example: "{ page: 1 }", doc: "Parameters that are appended to the address.",
-			value: &dictionary{key: fieldKeys, what: "parameters by name", max: maxList, value: &variants{name: "a text, number, boolean or a list of them", text: token,
-				list: &list{item: token, what: "values", max: maxList}}}},
-		{name: "headers", value: &dictionary{key: headers, what: "headers by name", max: 100, value: token}, example: "{ Authorization: 'Bearer ${ secrets.pay }' }", doc: "Headers of the request."},
+			value: &dictionary{key: fieldKeys, what: "parameters by name", max: maxList, value: &variants{name: "a text, number, boolean or a list of them", text: simple,
+				list: &list{item: simple, what: "values", max: maxList}}}},
+		{name: "headers", value: &dictionary{key: headers, what: "headers by name", max: 100, value: simple}, example: "{ Authorization: 'Bearer ${ secrets.pay }' }", doc: "Headers of the request."},
 		{name: "body", value: template, example: "{ amount: '${ input.total }' }", doc: "The body: a text as it stands, anything else as JSON."},
-		{name: "form", value: &dictionary{key: fieldKeys, what: "fields by name", max: maxList, value: token}, example: "{ grant_type: client_credentials }", doc: "The body as a URL-encoded form."},
-		{name: "multipart", value: &dictionary{key: fieldKeys, what: "parts by name", max: maxList, value: &variants{name: "a text or a part", text: token, object: partShape}},
+		{name: "form", value: &dictionary{key: fieldKeys, what: "fields by name", max: maxList, value: simple}, example: "{ grant_type: client_credentials }", doc: "The body as a URL-encoded form."},
+		{name: "multipart", value: &dictionary{key: fieldKeys, what: "parts by name", max: maxList, value: &variants{name: "a text or a part", text: simple, object: partShape}},
 			example: "{ note: hello, file: { filename: a.txt, bytes: '${ base64.encode(b\"abc\") }' } }", doc: "The body as multipart/form-data."},
 		{name: "bytes", value: mixed, example: "'${ steps.render.output.pdf }'", doc: "The body as bytes, in base64."},
 		{name: "success", value: &list{item: statusShape, what: "status codes", min: 1, max: 64, unique: true}, example: "[ 2xx, 404 ]", fallback: "[ 2xx ]",
@@ -63,15 +63,16 @@ var partShape = &object{
 	doc:  "One part of a multipart body.",
 	one:  []string{"text", "bytes"},
 	words: []word{
-		{name: "text", value: token, example: "hello", doc: "The content as text."},
+		{name: "text", value: simple, example: "hello", doc: "The content as text."},
 		{name: "bytes", value: mixed, example: "aGVsbG8=", doc: "The content in base64."},
 		{name: "filename", value: mixed, example: "hello.txt", doc: "The name of the file."},
 		{name: "content_type", value: mixed, example: "text/plain", doc: "The type of the content."},
 	},
 }
 
-var statusShape = &scalar{name: "a status code", kinds: []nodeKind{kindInt, kindString}, pattern: statusCode.String(), hint: "write a code such as 404, or a class such as 2xx",
-	problem: patternProblem(statusCode, "a status code", "write a code such as 404, or a class such as 2xx")}
+var statusShape = &variants{name: "a status code or class", number: &count{min: 100, max: 599, fixed: true}, hint: "write a code such as 404, or a class such as 2xx",
+	text: &scalar{name: "a status class", pattern: statusCode.String(), hint: "write a code such as 404, or a class such as 2xx",
+		problem: patternProblem(statusCode, "a status code", "write a code such as 404, or a class such as 2xx")}}
 
 var grpcShape = &object{
 	name: "grpc",
@@ -82,7 +83,7 @@ var grpcShape = &object{
 			value: &scalar{name: "a method", pattern: grpcMethod.String(), hint: "write package.Service/Method",
 				problem: patternProblem(grpcMethod, "a method", "write package.Service/Method")}},
 		{name: "message", value: template, example: "{ sku: '${ input.sku }' }", doc: "The request message.", fallback: "{}"},
-		{name: "metadata", value: &dictionary{key: headers, what: "metadata by name", max: 100, value: token}, example: "{ authorization: 'Bearer ${ secrets.stock }' }", doc: "Metadata of the call."},
+		{name: "metadata", value: &dictionary{key: headers, what: "metadata by name", max: 100, value: simple}, example: "{ authorization: 'Bearer ${ secrets.stock }' }", doc: "Metadata of the call."},
 		{name: "descriptors", value: mixed, example: "stock.binpb", doc: "A descriptor set of the project.", fallback: "reflection"},
 		{name: "plaintext", value: boolean, example: "true", fallback: "false", doc: "Speaks without TLS."},
 	},
@@ -98,10 +99,10 @@ var aiShape = &object{
 		{name: "prompt", required: true, value: mixed, example: "'Summarize ${ input.text }'", doc: "The prompt."},
 		{name: "tools", value: &list{item: agentToolShape, what: "tools", max: 128}, example: "[ search_docs, { name: refund, approve: 'role:lead' } ]", doc: "Tools that the model may call."},
 		{name: "max_turns", value: attempts, example: "12", doc: "How often the model is called at most.", only: []string{"tools"}},
-		{name: "max_tokens", value: &count{1, 10_000_000}, example: "2000", doc: "Tokens of one answer."},
+		{name: "max_tokens", value: &count{min: 1, max: 10_000_000}, example: "2000", doc: "Tokens of one answer."},
 		{name: "temperature", value: &number{min: 0, max: 2, dynamic: true}, example: "0", doc: "How freely the model answers."},
 		{name: "budget", value: budgetShape, example: "{ tokens: 50000, usd: 0.50 }", doc: "What the whole step may use; beyond it, `ai.budget`."},
-		{name: "output", value: schemaBlock("The answer of the model."), example: "{ schema: { type: object, required: [ score ] } }", doc: "The JSON Schema of the answer.", fallback: "text"},
+		{name: "output", value: schemaBlock, example: "{ schema: { type: object, required: [ score ] } }", doc: "The JSON Schema of the answer.", fallback: "text"},
 	},
 }
 
@@ -109,7 +110,7 @@ var budgetShape = &object{
 	name: "budget",
 	doc:  "What an `ai` step may use over all its calls.",
 	words: []word{
-		{name: "tokens", value: &count{1, 1_000_000_000}, example: "50000", doc: "Tokens in and out."},
+		{name: "tokens", value: &count{min: 1, max: 1_000_000_000}, example: "50000", doc: "Tokens in and out."},
 		{name: "usd", value: &number{min: 0, max: 1e6, dynamic: true}, example: "0.50", doc: "Cost in US dollars."},
 	},
 }

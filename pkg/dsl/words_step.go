@@ -44,7 +44,7 @@ var endShape = &choice{options: []string{"completed", "failed", "skipped", "ende
 
 var joinShape = &variants{name: "`all`, `any`, a whole number or an expression", hint: "write all, any or a number",
 	text:   &choice{options: []string{"all", "any"}, dynamic: true, synonyms: map[string]string{"one": "any", "first": "any", "every": "all"}},
-	number: &count{1, maxSteps}}
+	number: &count{min: 1, max: maxSteps}}
 
 // stepKinds are the kinds and the words that stand beside some of them.
 var stepKinds = append(slices.Clone(callWords), []word{

@@ -14,7 +14,7 @@ var workflowShape = &object{
 		{name: "description", value: prose, example: "Reserve, charge and ship an order.", doc: "What the workflow is for."},
 		{name: "labels", example: "{ team: commerce }", doc: "Keys and values for finding and grouping workflows.",
 			value: &dictionary{key: labelKeys, what: "labels", max: 64, value: &scalar{name: "a text", max: 256, verbatim: true, hint: "put the value in quotes"}}},
-		{name: "input", value: schemaBlock("The input of the workflow."), example: "{ schema: { type: object, required: [ order_id ] } }",
+		{name: "input", value: schemaBlock, example: "{ schema: { type: object, required: [ order_id ] } }",
 			doc: "The JSON Schema of the input. An execution does not start with an input that it refuses, and expressions are checked against it.", fallback: "any input"},
 		{name: "vars", example: "{ attempts: 0 }", doc: "Workflow variables with their first values. Only `set` changes them.",
 			value: &dictionary{key: varNames, what: "first values by variable name", value: template, max: maxList}},
