@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// Environment is what a run may touch of the outside, so that tests can give their own.
+type Environment struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Colour is set where Out is a terminal that shows colours.
+	Colour bool
+}
+
+// System is the environment of the process. NO_COLOR (any value but the empty one) and TERM=dumb turn colours off.
+func System() Environment {
+	return Environment{In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Colour: terminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+func terminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Run carries out one command line, without the program's name, and returns the exit code.
+func Run(env Environment, args []string) int {
+	root := newRoot(env)
+	root.SetArgs(args)
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
+	command, err := root.ExecuteC()
+	if err != nil && !errors.Is(err, errRefused) {
+		fmt.Fprintf(env.Err, "wovyr: %s\n", err)
+		if !errors.As(err, new(failure)) {
+			fmt.Fprintf(env.Err, "Run '%s --help' for what it takes, with examples.\n", command.CommandPath())
+		}
+	}
+	return codeOf(err)
+}
+
+func newRoot(env Environment) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "wovyr",
+		Short: "Durable workflows: check them, draw them",
+		Long: `Wovyr runs durable workflows, written as YAML or JSON documents.
+
+This tool checks documents before you deploy them, draws them, and prints the
+JSON Schema with which editors complete and check them while you type.`,
+		Example: `  wovyr validate order.yaml             say all that is wrong with a document
+  wovyr graph order.yaml -w order.svg   draw it
+  wovyr schema > wovyr.schema.json      let your editor check it`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetHelpTemplate(root.HelpTemplate() + exitCodesHelp)
+	root.AddCommand(newValidate(env), newGraph(env), newSchema(env), newVersion(env))
+	return root
+}
+
+const exitCodesHelp = `
+Exit codes:
+  0  fine
+  1  the result could not be written
+  2  a document is refused, a file cannot be read, or the command was used wrongly
+`

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wovyr/wovyr/pkg/dsl"
+)
+
+type validate struct {
+	env    Environment
+	output string
+	strict bool
+}
+
+func newValidate(env Environment) *cobra.Command {
+	v := &validate{env: env}
+	c := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check workflow documents",
+		Long: `Checks workflow documents and says all that is wrong with each in one go: the
+place, what is wrong, and what to write instead. Nothing is run, and nothing is
+sent anywhere. A FILE of - is standard input.
+
+Errors refuse a document. Warnings do not: the document is accepted, but it
+probably does not do what you mean; with --strict they refuse it too.
+
+With --output json, standard output holds one object:
+
+  {
+    "valid": false,              every document is accepted
+    "errors": 1, "warnings": 0,  of all documents together
+    "files": [ {                 in the order of the command line
+      "file": "order.yaml",
+      "valid": false,
+      "name": "order",           of the workflow; absent where it is refused
+      "hash": "9f86d0…",         SHA-256 of its compiled form; absent likewise
+      "steps": 7,                steps inside bodies included; absent likewise
+      "diagnostics": [ {
+        "file": "order.yaml",
+        "line": 12, "column": 5, "end_column": 12,   from 1, in characters; 0: unknown
+        "code": "dsl/unknown-word",                  stable across releases
+        "severity": "error",                         or "warning"
+        "message": "…",
+        "suggestion": "…",       what to write instead; may be absent
+        "pointer": "/steps/a"    RFC 6901, into the document; may be absent
+      } ]
+    } ]
+  }`,
+		Example: `  wovyr validate order.yaml
+  wovyr validate --strict workflows/*.yaml
+  generate-workflow | wovyr validate -
+  wovyr validate -o json order.yaml | jq '.files[].diagnostics[].code'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name at least one file, or - for standard input")
+			}
+			return oneInput(args)
+		},
+		ValidArgsFunction: documents,
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+	}
+	outputFlag(c, &v.output, []string{"text", "json"})
+	c.Flags().BoolVar(&v.strict, "strict", false, "refuse documents with warnings too")
+	return c
+}
+
+// report is the JSON form of the result.
+type report struct {
+	Valid    bool         `json:"valid"`
+	Errors   int          `json:"errors"`
+	Warnings int          `json:"warnings"`
+	Files    []fileReport `json:"files"`
+}
+
+type fileReport struct {
+	File        string           `json:"file"`
+	Valid       bool             `json:"valid"`
+	Name        string           `json:"name,omitempty"`
+	Hash        string           `json:"hash,omitempty"`
+	Steps       int              `json:"steps,omitempty"`
+	Diagnostics []dsl.Diagnostic `json:"diagnostics"`
+}
+
+func (v *validate) run(names []string) error {
+	result := report{Valid: true}
+	for _, name := range names {
+		d := open(v.env, name)
+		f := v.check(d, &result)
+		result.Files = append(result.Files, f)
+		if v.output != "text" {
+			continue
+		}
+		if err := printDiagnostics(v.env.Out, d, v.env.Colour); err != nil {
+			return failure{err}
+		}
+	}
+	if err := v.finish(result); err != nil {
+		return failure{err}
+	}
+	if !result.Valid {
+		return errRefused
+	}
+	return nil
+}
+
+// check counts one document into the result.
+func (v *validate) check(d document, result *report) fileReport {
+	f := fileReport{File: d.file, Valid: d.definition != nil, Diagnostics: d.diagnostics}
+	if f.Diagnostics == nil {
+		f.Diagnostics = []dsl.Diagnostic{}
+	}
+	for _, each := range d.diagnostics {
+		if each.Severity == dsl.SeverityError {
+			result.Errors++
+			continue
+		}
+		result.Warnings++
+		f.Valid = f.Valid && !v.strict
+	}
+	if d.definition != nil {
+		f.Name, f.Hash, f.Steps = d.definition.Name, dsl.Hash(d.definition), countSteps(d.definition.Body)
+	}
+	result.Valid = result.Valid && f.Valid
+	return f
+}
+
+func (v *validate) finish(result report) error {
+	if v.output == "json" {
+		return writeJSON(v.env.Out, result)
+	}
+	_, err := io.WriteString(v.env.Out, summary(result))
+	return err
+}
+
+// summary is the last line of the text form.
+func summary(r report) string {
+	refused := 0
+	for _, f := range r.Files {
+		if !f.Valid {
+			refused++
+		}
+	}
+	found := counted(r.Errors, "error")
+	if r.Warnings > 0 {
+		found += " and " + counted(r.Warnings, "warning")
+	}
+	first := r.Files[0]
+	switch one := len(r.Files) == 1; {
+	case one && refused > 0:
+		return fmt.Sprintf("%s: refused, %s\n", first.File, found)
+	case one && r.Warnings > 0:
+		return fmt.Sprintf("%s: accepted, with %s\n", first.File, counted(r.Warnings, "warning"))
+	case one:
+		return fmt.Sprintf("%s: fine, workflow %s with %s\n", first.File, first.Name, counted(first.Steps, "step"))
+	case refused > 0:
+		return fmt.Sprintf("%d of %s refused, %s\n", refused, counted(len(r.Files), "document"), found)
+	case r.Warnings > 0:
+		return fmt.Sprintf("%s accepted, with %s\n", counted(len(r.Files), "document"), counted(r.Warnings, "warning"))
+	}
+	return counted(len(r.Files), "document") + " fine\n"
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
