@@ -1,0 +1,304 @@
+package dsl
+
+import (
+	"slices"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// orders tells which steps of one block can never run at the same time. It answers for some steps only, its columns.
+type orders struct {
+	flow    *flow
+	column  map[*unit]int
+	started []bits   // by node: the columns that have ended for sure, or will never run, when the node starts
+	settled []bits   // by node: the same, once the node has ended or turned out never to run
+	guards  []*guard // by node: what must have been decided for the node to run
+	mortal  []bool   // by node: it may turn out never to run, other than by its own `when`
+}
+
+// bits is a set of columns.
+type bits []uint64
+
+func newBits(n int) bits        { return make(bits, (n+63)/64) }
+func (b bits) has(i int) bool   { return b[i/64]&(1<<(i%64)) != 0 }
+func (b bits) set(i int)        { b[i/64] |= 1 << (i % 64) }
+func (b bits) union(o bits)     { b.each(o, func(x, y uint64) uint64 { return x | y }) }
+func (b bits) intersect(o bits) { b.each(o, func(x, y uint64) uint64 { return x & y }) }
+func (b bits) clone() bits      { return slices.Clone(b) }
+func (b bits) plus(i int) bits  { c := b.clone(); c.set(i); return c }
+func (b bits) each(o bits, f func(x, y uint64) uint64) {
+	for i := range b {
+		b[i] = f(b[i], o[i])
+	}
+}
+
+// newOrders computes the order of a block without cycles.
+func newOrders(f *flow, columns []*unit) *orders {
+	n := len(f.graph.out)
+	o := &orders{flow: f, column: make(map[*unit]int, len(columns)), started: make([]bits, n), settled: make([]bits, n), guards: make([]*guard, n), mortal: make([]bool, n)}
+	for i, u := range columns {
+		o.column[u] = i
+	}
+	for _, v := range f.order {
+		if v < len(f.block.units) {
+			o.visit(f.block.units[v])
+		} else {
+			o.visitStandIns(v)
+		}
+	}
+	return o
+}
+
+func (o *orders) empty() bits { return newBits(len(o.column)) }
+
+// apart reports whether two steps can never run at the same time: one has ended before the other starts, or a
+// decision lets only one of them run.
+func (o *orders) apart(u, v *unit) bool {
+	i, j := o.column[u], o.column[v]
+	return o.started[v.index].has(i) || o.started[u.index].has(j) || exclusive(o.guards[u.index], o.guards[v.index])
+}
+
+func (o *orders) visit(u *unit) {
+	needs := o.needs(u)
+	started := o.joined(u, needs)
+	if len(u.pickedBy) > 0 {
+		started.union(o.common(u.pickedBy))
+	}
+	settled := started
+	if dead, may := o.dead(u, needs); may {
+		o.mortal[u.index] = true
+		settled = started.clone()
+		settled.intersect(dead)
+	}
+	if i, ok := o.column[u]; ok {
+		settled = settled.plus(i)
+	}
+	o.started[u.index], o.settled[u.index] = started, settled
+	o.guards[u.index] = o.guard(u, needs)
+}
+
+// visitStandIns: a step that was caught has ended for those who wait once everything that stands in for it has.
+func (o *orders) visitStandIns(v int) {
+	u := o.flow.caught[v]
+	settled := o.settled[u.index].clone()
+	for _, p := range u.picks {
+		if p.caught {
+			settled.union(o.settled[p.to.index])
+		}
+	}
+	o.settled[v] = settled
+}
+
+// need is a need with the node whose end it waits for.
+type need struct {
+	on   *unit
+	node int
+	end  workflow.End
+}
+
+func (o *orders) needs(u *unit) []need {
+	needs := make([]need, 0, len(u.step.Needs))
+	for _, n := range u.step.Needs {
+		on := u.block.named[n.Step]
+		x := need{on: on, node: on.index, end: n.End}
+		if v, ok := o.flow.standIn[on]; ok && waitsForStandIn(n.End) && !standsInFor(u, on) {
+			x.node = v
+		}
+		needs = append(needs, x)
+	}
+	return needs
+}
+
+// joined are the columns settled when the join of a step is met. `any` and a number count steps that completed, of which
+// it is not known which: what holds for each of them holds.
+func (o *orders) joined(u *unit, needs []need) bits {
+	all := o.empty()
+	if waitsForAll(u.step.Join, len(needs)) {
+		for _, n := range needs {
+			all.union(o.settled[n.node])
+		}
+		return all
+	}
+	for i, n := range needs {
+		done := o.started[n.on.index]
+		if c, ok := o.column[n.on]; ok {
+			done = done.plus(c)
+		}
+		if i == 0 {
+			all = done.clone()
+		} else {
+			all.intersect(done)
+		}
+	}
+	return all
+}
+
+func waitsForAll(j workflow.Join, needs int) bool {
+	switch j.Mode {
+	case workflow.JoinAny:
+		return needs == 1
+	case workflow.JoinCount:
+		return j.Count != nil && j.Count.Expr == nil && j.Count.Fixed >= int64(needs)
+	}
+	return true
+}
+
+// common is what is settled whichever of the picks was made.
+func (o *orders) common(picks []pick) bits {
+	all := o.settled[picks[0].from.index].clone()
+	for _, p := range picks[1:] {
+		all.intersect(o.settled[p.from.index])
+	}
+	return all
+}
+
+// dead is what is settled when a step turns out never to run; may is false for a step that always runs or is skipped by
+// its own `when`.
+func (o *orders) dead(u *unit, needs []need) (all bits, may bool) {
+	all, may = o.deadByNeeds(needs)
+	if len(u.pickedBy) == 0 {
+		return all, may
+	}
+	passed := o.empty() // nobody picked it
+	for _, p := range u.pickedBy {
+		passed.union(o.settled[p.from.index])
+	}
+	if may {
+		passed.intersect(all)
+	}
+	return passed, true
+}
+
+// deadByNeeds: a step all of whose needs are dead is dead.
+func (o *orders) deadByNeeds(needs []need) (all bits, may bool) {
+	all = o.empty()
+	for _, n := range needs {
+		if n.end == workflow.EndEnded || n.end == workflow.EndMet && !o.mortal[n.on.index] {
+			return nil, false
+		}
+		all.union(o.settled[n.node])
+	}
+	return all, len(needs) > 0
+}
+
+// ---- decisions ----
+
+// guard is a chain of decisions that a step depends on: at each, one step took one of some ways.
+type guard struct {
+	outer *guard
+	jump  *guard // further out, so that chains are walked in logarithmic time
+	depth int
+	by    *unit
+	ways  []int // sorted
+}
+
+// The ways out of a step that are no branch.
+const (
+	wayCaught    = 1 << 20 // plus the number of the handler
+	wayFailed    = 1 << 21
+	wayCompleted = wayFailed + 1
+)
+
+func (g *guard) level() int {
+	if g == nil {
+		return 0
+	}
+	return g.depth
+}
+
+func push(outer *guard, by *unit, ways ...int) *guard {
+	g := &guard{outer: outer, jump: outer, depth: outer.level() + 1, by: by, ways: ways}
+	if outer != nil && outer.jump != nil && outer.depth-outer.jump.depth == outer.jump.depth-outer.jump.jump.level() {
+		g.jump = outer.jump.jump
+	}
+	return g
+}
+
+// up climbs to a depth.
+func (g *guard) up(depth int) *guard {
+	for g.level() > depth {
+		if g.jump.level() >= depth {
+			g = g.jump
+		} else {
+			g = g.outer
+		}
+	}
+	return g
+}
+
+// fork climbs from two guards to where they part: to the same guard, or to two that are next to each other.
+func fork(g, h *guard) (*guard, *guard) {
+	depth := min(g.level(), h.level())
+	g, h = g.up(depth), h.up(depth)
+	for g != h && g.outer != h.outer {
+		if g.jump != h.jump {
+			g, h = g.jump, h.jump
+		} else {
+			g, h = g.outer, h.outer
+		}
+	}
+	return g, h
+}
+
+// exclusive reports whether a decision lets only one of two guards hold.
+func exclusive(g, h *guard) bool {
+	g, h = fork(g, h)
+	if g == h || g.by != h.by {
+		return false
+	}
+	return !slices.ContainsFunc(g.ways, func(way int) bool { _, found := slices.BinarySearch(h.ways, way); return found })
+}
+
+// either is the guard of what runs if one of two guards holds.
+func either(g, h *guard) *guard {
+	g, h = fork(g, h)
+	switch {
+	case g == h:
+		return g
+	case g.by != h.by:
+		return g.outer
+	}
+	ways := append(slices.Clone(g.ways), h.ways...)
+	slices.Sort(ways)
+	return push(g.outer, g.by, slices.Compact(ways)...)
+}
+
+func (o *orders) guard(u *unit, needs []need) *guard {
+	var guards []*guard
+	for _, p := range u.pickedBy {
+		way := p.way
+		if p.caught {
+			way += wayCaught
+		}
+		guards = append(guards, push(o.guards[p.from.index], p.from, way))
+	}
+	if len(guards) == 0 {
+		for _, n := range needs {
+			guards = append(guards, o.needGuard(n))
+		}
+	}
+	if len(guards) == 0 {
+		return nil
+	}
+	all := guards[0]
+	for _, g := range guards[1:] {
+		all = either(all, g)
+	}
+	return all
+}
+
+// needGuard is what must have been decided for a need to be met, not dead.
+func (o *orders) needGuard(n need) *guard {
+	g := o.guards[n.on.index]
+	switch n.end {
+	case workflow.EndEnded, workflow.EndSkipped:
+		return nil
+	case workflow.EndFailed:
+		return push(g, n.on, wayFailed)
+	case workflow.EndCompleted:
+		if !slices.ContainsFunc(n.on.picks, func(p pick) bool { return !p.caught }) {
+			return push(g, n.on, wayCompleted)
+		}
+	}
+	return g
+}
