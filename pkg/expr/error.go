@@ -152,6 +152,8 @@ func recoverInvalid(err *error) {
 func didYouMean(name string, names []string) string {
 	best, least := "", 3
 	switch {
+	case len(name) < 2:
+		least = 0
 	case len(name) < 4:
 		least = 1
 	case len(name) < 8:

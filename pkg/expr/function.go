@@ -112,6 +112,8 @@ func (fn *function) advice(i int, kind string) string {
 		return "give a default for what may be null: coalesce(x, …)"
 	case kind == "optional":
 		return "give a default with .orValue(…)"
+	case fn.name == "contains" && i == 0 && (kind == "list" || kind == "map"):
+		return "write item in list"
 	case (kind == "list" || kind == "map") && takes(kindString):
 		return "write json.encode(x) for the text of a list or map"
 	case kind == "string" && takes(kindTimestamp):

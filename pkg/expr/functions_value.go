@@ -68,7 +68,8 @@ func sizeOf(v any) (int64, bool) {
 	case *list:
 		return int64(v.size()), true
 	case *hole:
-		return v.size()
+		_, n, ok := v.size()
+		return n, ok
 	}
 	o, ok := mapOf(v)
 	if !ok {

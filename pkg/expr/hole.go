@@ -20,7 +20,7 @@ type hole struct {
 // known is the decoded form of workflow.Ref.Known: a JSON object with
 //
 //	pointer  → value     of a part that expressions read,
-//	"size"   → {pointer: n}   of parts of which only the size is read,
+//	"size"   → {pointer: [kind, n]}   of parts of which only the size is read,
 //	"absent" → [pointer]      of parts that are read and do not exist.
 //
 // Pointers are empty or start with a slash, so no pointer is one of the two words.
@@ -70,7 +70,7 @@ func (h *hole) member(key string) (v any, found bool) {
 	if h.ref == nil {
 		return h, true // a part of a secret is as unreadable as the whole
 	}
-	part := &hole{ref: h.ref, known: h.known, path: append(h.path[:len(h.path):len(h.path)], key)}
+	part := &hole{ref: h.ref, known: h.known, path: append(h.path[:len(h.path):len(h.path)], keyText(key))}
 	pointer := pointerOf(part.path)
 	if v, ok := h.known.parts.get(pointer); ok {
 		return v, true
@@ -83,14 +83,20 @@ func (h *hole) member(key string) (v any, found bool) {
 	return part, true
 }
 
-// size returns the number of items or characters if it is known.
-func (h *hole) size() (int64, bool) {
+// size returns the kind of the value and the number of its items or characters, if they are known.
+func (h *hole) size() (kind string, n int64, ok bool) {
 	if h.ref == nil {
-		return 0, false
+		return "", 0, false
 	}
-	v, _ := h.known.sizes.get(pointerOf(h.path))
-	n, ok := v.(int64)
-	return n, ok
+	v, ok := h.known.sizes.get(pointerOf(h.path))
+	if !ok {
+		return "", 0, false
+	}
+	l := mustBe[*list](v)
+	if l.size() != 2 {
+		panic(invalid{})
+	}
+	return mustBe[string](l.at(0)), mustBe[int64](l.at(1)), true
 }
 
 // place returns the hole for use at pointer in a payload.
@@ -120,7 +126,7 @@ func (k *known) below(prefix string) workflow.Value {
 	}
 	for i, p := range k.sizes.keys {
 		if rest, ok := cutPointer(p, prefix); ok {
-			b.size(rest, mustBe[int64](k.sizes.at(i)))
+			b.size(rest, k.sizes.at(i))
 		}
 	}
 	for _, p := range k.absent.all() {
@@ -144,14 +150,16 @@ func cutPointer(pointer, prefix string) (string, bool) {
 type knownBuilder struct {
 	parts, sizes object
 	absent       []any
+	seen         map[string]bool // pointers
+	left         int             // bytes that may still be added
 }
 
 func (b *knownBuilder) part(pointer string, v any) {
 	b.parts.keys, b.parts.vals = append(b.parts.keys, pointer), append(b.parts.vals, v)
 }
 
-func (b *knownBuilder) size(pointer string, n int64) {
-	b.sizes.keys, b.sizes.vals = append(b.sizes.keys, pointer), append(b.sizes.vals, n)
+func (b *knownBuilder) size(pointer string, kindAndCount any) {
+	b.sizes.keys, b.sizes.vals = append(b.sizes.keys, pointer), append(b.sizes.vals, kindAndCount)
 }
 
 func (b *knownBuilder) missing(pointer string) { b.absent = append(b.absent, pointer) }
@@ -177,38 +185,49 @@ func (b *knownBuilder) value() workflow.Value {
 }
 
 // KnownParts returns those parts of v that uses name, in the form of workflow.Ref.Known, so that
-// decisions can read them without loading v (commit protocol, point 10). Uses that only hand a part on are
-// not stored. It fails with payload.too_large if the result has more than limit bytes.
+// decisions can read them without loading v (commit protocol, point 10). Of parts that are only handed on, or of which
+// only the size is asked, it keeps the size, or the value if that is small. That a part does not exist is known too, so
+// a use of a part is listed even where the whole is handed on as well. It fails with payload.too_large if the result
+// has more than limit bytes.
 func KnownParts(v workflow.Value, uses []workflow.Use, limit int) (known workflow.Value, err error) {
 	defer recoverInvalid(&err)
 	root := decode(string(v), nil)
-	b := knownBuilder{}
-	seen := map[string]bool{}
-	left := limit
-	for _, use := range uses {
-		pointer := pointerOf(use.Path)
-		if (use.Pass && !use.Size) || seen[pointer] {
-			continue
-		}
-		seen[pointer] = true
-		part, found := follow(root, use.Path)
-		switch {
-		case !found:
-			b.missing(pointer)
-		case use.Size && sizeOnly(part):
-			n, _ := sizeOf(part)
-			b.size(pointer, n)
-		default:
-			b.part(pointer, part)
-			left -= encodedSize(part, left)
-		}
-		if left -= len(pointer); left < 0 {
-			return nil, workflow.Errorf(CodeTooLarge, workflow.CategoryWorkflow,
-				"the value has %d bytes, and of a value kept by reference expressions can read %d; reading %q exceeds that: read less of it, or let an activity do it",
-				len(v), limit, pointer)
+	b := knownBuilder{left: limit, seen: map[string]bool{}}
+	for _, looked := range []bool{true, false} {
+		for _, use := range uses {
+			if looked == (use.Pass || use.Size) {
+				continue
+			}
+			b.use(root, use, looked)
+			if b.left < 0 {
+				return nil, workflow.Errorf(CodeTooLarge, workflow.CategoryWorkflow,
+					"the value has %d bytes, and expressions can read %d of a value kept by reference; %q exceeds that: read less of it, or let an activity read it",
+					len(v), limit, pointerOf(use.Path))
+			}
 		}
 	}
 	return b.value(), nil
+}
+
+// use keeps what one use needs.
+func (b *knownBuilder) use(root any, use workflow.Use, looked bool) {
+	pointer := pointerOf(use.Path)
+	if b.seen[pointer] {
+		return
+	}
+	b.seen[pointer] = true
+	b.left -= len(pointer)
+	part, found := follow(root, use.Path)
+	switch {
+	case !found:
+		b.missing(pointer)
+	case !looked && encodedSize(part, smallPart) > smallPart:
+		n, _ := sizeOf(part)
+		b.size(pointer, newList([]any{kindName(part), n}))
+	default:
+		b.part(pointer, part)
+		b.left -= encodedSize(part, max(b.left, 0))
+	}
 }
 
 // encodedSize is the size of a value as JSON, or limit + 1 if it is larger than limit.
@@ -220,16 +239,8 @@ func encodedSize(v any, limit int) int {
 	return len(e.buf)
 }
 
-// sizeOnly: a scalar is as small as its size, and says more.
-func sizeOnly(v any) bool {
-	switch v := v.(type) {
-	case *list, *object:
-		return true
-	case string:
-		return len(v) > 64
-	}
-	return false
-}
+// smallPart is the size up to which a part is kept itself, and not its size.
+const smallPart = 64
 
 // follow reads a static path.
 func follow(v any, path []string) (any, bool) {

@@ -18,7 +18,8 @@ type Pattern struct {
 // patternProgram is the executable form of a pattern. It never changes.
 type patternProgram struct {
 	root       shape
-	names      []string // that it binds, sorted
+	names      []string            // that it binds, sorted
+	binds      map[string][]string // where each was bound last, while it is built
 	conditions []*condition
 	reads      []Read
 	flaws      []*templateFlaw
@@ -104,7 +105,11 @@ func (p *patternProgram) build(v any, path []string) shape {
 		}
 		return s
 	}
-	p.read(path, look)
+	u := look
+	if v == nil {
+		u = size
+	}
+	p.read(path, u)
 	return shape{kind: constant, fixed: v}
 }
 
@@ -120,15 +125,29 @@ func (p *patternProgram) string(s string, path []string) shape {
 		if IsReserved(name) {
 			return p.flaw(path, s, failf(CodeName, "%s is a name of the language", name).or("bind another name"))
 		}
-		p.read(path, pass)
-		p.names = append(p.names, name)
-		return shape{kind: bound, text: name}
+		return p.bind(name, path)
 	case strings.HasSuffix(s, "*"):
 		p.read(path, look)
 		return shape{kind: prefix, text: s[:len(s)-1]}
 	}
 	p.read(path, look)
 	return shape{kind: constant, fixed: s}
+}
+
+// bind makes the shape of $name. A name that stands twice is compared, and so read.
+func (p *patternProgram) bind(name string, path []string) shape {
+	if p.binds == nil {
+		p.binds = map[string][]string{}
+	}
+	u := pass
+	if before, twice := p.binds[name]; twice {
+		u = look
+		p.read(before, look)
+	}
+	p.binds[name] = path
+	p.read(path, u)
+	p.names = append(p.names, name)
+	return shape{kind: bound, text: name}
 }
 
 func isName(s string) bool {
@@ -328,8 +347,16 @@ func (m *matching) bind(name string, v any) (bool, *failure) {
 }
 
 func (m *matching) fitsMap(s shape, v any) (bool, *failure) {
-	switch v.(type) {
-	case *object, *lazy, *hole:
+	switch v := v.(type) {
+	case *object, *lazy:
+	case *hole:
+		kind, _, known := v.size()
+		switch {
+		case !known:
+			return false, unreadable(v)
+		case kind != "map":
+			return false, nil
+		}
 	default:
 		return false, nil
 	}
@@ -352,11 +379,20 @@ func (m *matching) fitsMap(s shape, v any) (bool, *failure) {
 func (s shape) isNull() bool { return s.kind == constant && s.fixed == nil }
 
 func (m *matching) fitsList(s shape, v any) (bool, *failure) {
-	if h, ok := v.(*hole); ok {
-		if n, known := h.size(); !known || n != int64(len(s.parts)) {
+	switch l := v.(type) {
+	case *list:
+		if l.size() != len(s.parts) {
 			return false, nil
 		}
-	} else if l, ok := v.(*list); !ok || l.size() != len(s.parts) {
+	case *hole:
+		kind, n, known := l.size()
+		switch {
+		case !known:
+			return false, unreadable(l)
+		case kind != "list" || n != int64(len(s.parts)):
+			return false, nil
+		}
+	default:
 		return false, nil
 	}
 	for i, part := range s.parts {
