@@ -2,10 +2,16 @@ package dsl
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -44,7 +50,7 @@ func load(file string, data []byte, k *sink) *source {
 	if !s.readable(k) {
 		return nil
 	}
-	document := s.compose(data, k)
+	document := s.compose(s.prepared(data), k)
 	if document == nil {
 		return nil
 	}
@@ -91,6 +97,49 @@ func (s *source) readable(k *sink) bool {
 	return true
 }
 
+var (
+	// yaml12 finds a version directive; the library knows only 1.1 in it, though it reads 1.2.
+	yaml12 = regexp.MustCompile(`\A((?:[ \t]*(?:#[^\r\n]*)?\r?\n)*%YAML[ \t]+)1\.2`)
+	// surrogates finds characters that JSON escapes as two halves, and the backslashes before them.
+	surrogates = regexp.MustCompile(`(\\*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})`)
+)
+
+// prepared returns a document as the library can read it. Where that makes a line shorter, shifts tells original of it.
+func (s *source) prepared(data []byte) []byte {
+	data = yaml12.ReplaceAll(data, []byte("${1}1.1"))
+	if !surrogates.Match(data) || !json.Valid(data) {
+		return data
+	}
+	var out []byte
+	last := 0
+	for _, m := range surrogates.FindAllSubmatchIndex(data, -1) {
+		if (m[3]-m[2])%2 == 1 { // an escaped backslash and plain text
+			continue
+		}
+		high, _ := strconv.ParseUint(string(data[m[4]:m[5]]), 16, 16)
+		low, _ := strconv.ParseUint(string(data[m[6]:m[7]]), 16, 16)
+		out = append(out, data[last:m[3]]...)
+		out = fmt.Appendf(out, `\U%08x`, utf16.DecodeRune(rune(high), rune(low)))
+		last = m[1]
+		s.shifts = append(s.shifts, s.text.position(m[1]))
+	}
+	return append(out, data[last:]...)
+}
+
+// original returns the place of a node in the document as it is written.
+func (s *source) original(y *yaml.Node) workflow.Position {
+	return s.unshift(workflow.Position{Line: y.Line, Column: y.Column})
+}
+
+// unshift moves a place behind surrogates, each of which the library saw two characters shorter.
+func (s *source) unshift(at workflow.Position) workflow.Position {
+	i, _ := slices.BinarySearchFunc(s.shifts, at.Line, func(p workflow.Position, line int) int { return cmp.Compare(p.Line, line) })
+	for ; i < len(s.shifts) && s.shifts[i].Line == at.Line && at.Column+2 >= s.shifts[i].Column; i++ {
+		at.Column += 2
+	}
+	return at
+}
+
 // compose lets the YAML library parse one document and refuses a second one.
 func (s *source) compose(data []byte, k *sink) *yaml.Node {
 	deep := false
@@ -113,7 +162,7 @@ func (s *source) compose(data []byte, k *sink) *yaml.Node {
 		k.errorf("", "dsl/empty", "start with `dsl: wovyr/v1`, `name` and `steps`", "the document is empty")
 		return nil
 	case deep:
-		k.errorAt(errorMark(err), 1, "dsl/too-deep", "split the workflow: `workflow` steps start others",
+		k.errorAt(s.unshift(errorMark(err)), 1, "dsl/too-deep", "split the workflow: `workflow` steps start others",
 			"more than %d lists and mappings inside each other", maxDepth)
 		return nil
 	case err != nil:
@@ -125,7 +174,7 @@ func (s *source) compose(data []byte, k *sink) *yaml.Node {
 			s.syntaxError(err, k)
 			return nil
 		}
-		k.errorAt(workflow.Position{Line: second.Line, Column: second.Column}, 0, "dsl/many-documents", "write one file for each workflow",
+		k.errorAt(s.original(&second), 0, "dsl/many-documents", "write one file for each workflow",
 			"the file holds more than one document")
 		return nil
 	}
@@ -161,7 +210,7 @@ func errorMark(err error) workflow.Position {
 
 // syntaxError reports what the YAML library found, with a way out for the usual causes.
 func (s *source) syntaxError(err error, k *sink) {
-	message, at := err.Error(), errorMark(err)
+	message, at := err.Error(), s.unshift(errorMark(err))
 	if e := (*yaml.LoadError)(nil); errors.As(err, &e) {
 		message = e.Message
 		if e.ContextMsg != "" {
@@ -200,16 +249,15 @@ func (b *treeBuilder) build(y *yaml.Node, pointer string, depth int) *node {
 	if y.Kind == yaml.AliasNode {
 		return b.alias(y, pointer, depth)
 	}
-	n := &node{at: workflow.Position{Line: y.Line, Column: y.Column}, bytes: 1}
+	n := &node{at: b.source.original(y), bytes: 1}
 	if y.Anchor != "" {
 		b.done[y] = nil
 	}
-	if y.Anchor != "" || y.Style&yaml.TaggedStyle != 0 {
-		n.at = b.source.afterProperties(n.at)
-	}
+	var untyped bool
+	n.at, untyped = b.source.afterProperties(n.at)
 	switch y.Kind {
 	case yaml.ScalarNode:
-		b.scalar(n, y, pointer)
+		b.scalar(n, y, pointer, untyped)
 	case yaml.SequenceNode:
 		b.collectionTag(y, "!!seq", pointer, n)
 		b.list(n, y, pointer, depth)
@@ -269,21 +317,19 @@ func (b *treeBuilder) mapping(n *node, y *yaml.Node, pointer string, depth int) 
 
 // key reads the key of a mapping entry, which must be text; numbers and the like are taken as they are written.
 func (b *treeBuilder) key(y *yaml.Node, in *node) *node {
+	at := b.source.original(y)
 	if y.Kind == yaml.AliasNode {
 		y = y.Alias
 	}
-	at := workflow.Position{Line: y.Line, Column: y.Column}
 	if y.Kind != yaml.ScalarNode {
 		b.sink.errorAt(at, 0, "dsl/key", "write a name as the key; put an expression in quotes: '${ … }'", "the key of a mapping must be text")
 		return nil
 	}
 	if len(y.Value) > maxKey {
-		b.sink.errorAt(at, 0, "dsl/key", "", "a key of %d bytes is longer than %d", len(y.Value), maxKey)
+		b.sink.errorAt(at, 0, "dsl/key", "write a shorter name", "a key of %d bytes is longer than %d", len(y.Value), maxKey)
 		return nil
 	}
-	if y.Anchor != "" || y.Style&yaml.TaggedStyle != 0 {
-		at = b.source.afterProperties(at)
-	}
+	at, _ = b.source.afterProperties(at)
 	return &node{kind: kindString, style: styleOf(y), text: y.Value, at: at}
 }
 
@@ -313,7 +359,7 @@ func (b *treeBuilder) merge(n, from *node) {
 
 // alias follows an alias to the node of its anchor, as long as what all aliases together expand to stays in the budget.
 func (b *treeBuilder) alias(y *yaml.Node, pointer string, depth int) *node {
-	at := workflow.Position{Line: y.Line, Column: y.Column}
+	at := b.source.original(y)
 	empty := &node{at: at, bytes: 1}
 	target, seen := b.done[y.Alias]
 	switch {
@@ -350,7 +396,11 @@ func (b *treeBuilder) collectionTag(y *yaml.Node, want, pointer string, n *node)
 }
 
 func (b *treeBuilder) badTag(y *yaml.Node, n *node) {
-	b.sink.errorAt(workflow.Position{Line: y.Line, Column: y.Column}, 0, "dsl/tag", "leave the tag out; a binary value is text in base64",
+	suggestion := "leave the tag out; a binary value is text in base64"
+	if y.Kind == yaml.ScalarNode && !strings.HasPrefix(y.Tag, "!!") {
+		suggestion = "leave the tag out; put an expression that starts with ! in quotes"
+	}
+	b.sink.errorAt(b.source.original(y), 0, "dsl/tag", suggestion,
 		"the tag %s is not part of the language", clip(y.Tag))
 }
 
@@ -359,18 +409,25 @@ func (n *node) grow(child *node) {
 	n.bytes += child.bytes
 }
 
-// afterProperties skips the anchor and the tag that stand before a value.
-func (s *source) afterProperties(at workflow.Position) workflow.Position {
-	data, i := s.text.data, s.text.offset(at)
+// afterProperties skips the anchor and the tag that stand before a value, and reports whether the tag is a bare !, which
+// makes a scalar a text.
+func (s *source) afterProperties(at workflow.Position) (value workflow.Position, untyped bool) {
+	data, from := s.text.data, s.text.offset(at)
+	i := from
 	for i < len(data) && (data[i] == '&' || data[i] == '!') {
+		start := i
 		for i < len(data) && data[i] != ' ' && data[i] != '\t' && lineBreak(data[i:]) == 0 {
 			i++
 		}
+		untyped = untyped || data[start:i] == "!"
 		for i < len(data) && (data[i] == ' ' || data[i] == '\t' || lineBreak(data[i:]) > 0) {
 			i++
 		}
 	}
-	return s.text.position(i)
+	if i == from {
+		return at, false
+	}
+	return s.text.position(i), untyped
 }
 
 // clip shortens a text from the document for a message.

@@ -36,8 +36,8 @@ func styleOf(y *yaml.Node) style {
 	return stylePlain
 }
 
-// scalar types a scalar by the core schema and its tag.
-func (b *treeBuilder) scalar(n *node, y *yaml.Node, pointer string) {
+// scalar types a scalar by the core schema and its tag; untyped is the tag !, which leaves it a text.
+func (b *treeBuilder) scalar(n *node, y *yaml.Node, pointer string, untyped bool) {
 	n.style, n.text, n.kind = styleOf(y), y.Value, kindString
 	if len(y.Value) > maxScalar {
 		b.sink.errorf(pointer, "dsl/too-large", "keep large texts outside and fetch them in a step",
@@ -47,7 +47,7 @@ func (b *treeBuilder) scalar(n *node, y *yaml.Node, pointer string) {
 	}
 	n.bytes += len(n.text)
 	tagged := y.Style&yaml.TaggedStyle != 0
-	if !tagged && n.style == stylePlain {
+	if !tagged && !untyped && n.style == stylePlain {
 		b.resolve(n)
 		return
 	}

@@ -13,6 +13,8 @@ type source struct {
 	file string
 	root *node
 	text *sheet
+	// shifts are the places behind which a line is longer than the YAML library saw it; see prepared.
+	shifts []workflow.Position
 	// scalars are all scalar nodes in the order of the document, for looking a place up; made on first use.
 	scalars []located
 }

@@ -56,7 +56,7 @@ var (
 	headers   = &names{what: "a header name", pattern: headerName, max: 128, rule: "letters, digits and -"}
 
 	stepName = &scalar{name: "a step name", problem: nameProblem(stepNames), pattern: identifier.String(), max: maxKey, hint: "write the name of a step"}
-	itemName = &scalar{name: "a name", problem: nameProblem(&names{what: "a name", pattern: identifier, max: maxName, rule: identifierRule, reserved: reservedName}),
+	itemName = &scalar{name: "a name", problem: nameProblem(&names{what: "a name", pattern: identifier, max: maxName, rule: identifierRule}),
 		pattern: identifier.String(), max: maxKey, hint: "write a name such as item"}
 	secret = &scalar{name: "the name of a secret", problem: patternProblem(secretName, "the name of a secret", "write a name; the value stands in the secret store"),
 		pattern: secretName.String(), hint: "write the name of a secret"}
