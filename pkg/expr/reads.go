@@ -13,7 +13,7 @@ type Read struct {
 	Path []string
 	// Pass means that the value is only handed on, never looked into: it may stay a reference.
 	Pass bool
-	// Size means that of the value only its size or its presence is asked.
+	// Size means that of the value only its size or its presence is asked, and that it may be handed on.
 	Size bool
 }
 
@@ -167,7 +167,7 @@ func constantIndex(n node) (string, bool) {
 
 func (r *readSet) walk(n node, u use) {
 	if p := r.path(n); p != nil {
-		if a, ok := n.(*access); ok && a.test {
+		if a, ok := n.(*access); ok && a.test || u == pass && asksPresence(n) {
 			u = size
 		}
 		r.add(p, u)
@@ -206,6 +206,26 @@ func (r *readSet) walk(n node, u use) {
 		r.walkCall(n, u)
 	default:
 		r.walkMacro(n, u)
+	}
+}
+
+// asksPresence reports whether a path asks if something is there: x.?y, x[?i].
+func asksPresence(n node) bool {
+	for {
+		switch a := n.(type) {
+		case *access:
+			if a.opt {
+				return true
+			}
+			n = a.of
+		case *indexing:
+			if a.opt {
+				return true
+			}
+			n = a.of
+		default:
+			return false
+		}
 	}
 }
 
