@@ -20,11 +20,21 @@ type checker struct {
 	compiled map[string]error
 	// schemaNodes counts the values of all of them.
 	schemaNodes int
+	// word is the word whose value is being checked: its example is the way out where nothing better is known.
+	word *word
+}
+
+// instead returns a suggestion, or the example of the word at hand.
+func (c *checker) instead(suggestion string) string {
+	if suggestion == "" && c.word != nil {
+		return "write " + c.word.name + ": " + c.word.example
+	}
+	return suggestion
 }
 
 // mismatch reports a value of the wrong kind.
 func (c *checker) mismatch(n *node, pointer, want, suggestion string) {
-	c.sink.errorf(pointer, "dsl/type", suggestion, "%s must be %s, not %s", c.about(pointer), want, c.shown(n))
+	c.sink.errorf(pointer, "dsl/type", c.instead(suggestion), "%s must be %s, not %s", c.about(pointer), want, c.shown(n))
 }
 
 // about names a place by its last word: "`timeout`", "entry 2 of `needs`", "step `charge`".
@@ -39,8 +49,11 @@ func (c *checker) about(pointer string) string {
 			return fmt.Sprintf("entry %d of %s", i+1, c.about(parent))
 		}
 	}
-	if strings.HasSuffix(parent, "/steps") || parent == "/steps" {
+	switch {
+	case strings.HasSuffix(parent, "/steps"):
 		return "step `" + clip(last) + "`"
+	case strings.HasSuffix(parent, "/race"):
+		return "branch `" + clip(last) + "`"
 	}
 	return "`" + clip(last) + "`"
 }
@@ -59,76 +72,14 @@ func (c *checker) shown(n *node) string {
 	return n.kind.String() + " (" + clip(n.text) + ")"
 }
 
-// unknown reports a word that the language does not have at a place, with the word that was probably meant.
-func (c *checker) unknown(o *object, name, pointer string) {
-	if !c.sink.room(SeverityError) {
-		return
-	}
-	valid := make([]string, 0, len(o.words))
-	for i := range o.words {
-		if o.words[i].reserved == "" {
-			valid = append(valid, o.words[i].name)
-		}
-	}
-	suggestion := ""
-	switch near := nearest(name, valid); {
-	case o.word(foreignWords[name]) != nil:
-		suggestion = "write `" + foreignWords[name] + "`"
-	case near != "":
-		suggestion = "did you mean `" + near + "`?"
-	case len(homes[name]) > 0:
-		suggestion = "`" + name + "` stands in " + oneOf(homes[name])
-	case len(valid) <= 12:
-		suggestion = "the words here are " + listed(valid)
-	}
-	place := "at the top level"
-	if o.name != "workflow" {
-		place = "in " + o.article()
-	}
-	c.sink.keyErrorf(pointer, "dsl/unknown-word", suggestion, "`%s` is not a word of the language %s", clip(name), place)
-}
-
-func (o *object) article() string {
-	if strings.ContainsAny(o.name[:1], "aeio") {
-		return "an `" + o.name + "`"
-	}
-	return "a `" + o.name + "`"
-}
-
-func listed(words []string) string {
-	return strings.ReplaceAll(oneOf(words), " or ", " and ")
-}
-
-// foreignWords are words of other workflow languages, with ours.
-var foreignWords = map[string]string{
-	"depends_on": "needs", "dependsOn": "needs", "after": "needs", "dependencies": "needs",
-	"if": "when", "condition": "when",
-	"params": "with", "parameters": "with", "args": "with", "arguments": "with", "inputs": "with",
-	"catch": "on_error", "onError": "on_error", "rescue": "on_error", "except": "on_error",
-	"retries": "retry", "retry_policy": "retry", "retryPolicy": "retry",
-	"sleep": "timer", "wait": "timer", "delay": "timer",
-	"task": "function", "activity": "function", "action": "function", "call": "function", "run": "function", "uses": "function",
-	"map": "foreach", "for_each": "foreach", "forEach": "foreach", "each": "foreach", "while": "loop", "repeat": "loop", "for": "foreach",
-	"parallel": "group", "sequence": "group", "block": "group", "do": "steps",
-	"choice": "switch", "branch": "switch", "approval": "human", "user_task": "human",
-	"subworkflow": "workflow", "sub_workflow": "workflow", "child": "workflow",
-	"next": "then", "goto": "then", "signal": "event", "receive": "event",
-	"publish": "emit", "send": "emit", "assign": "set", "raise": "fail", "throw": "fail", "error": "fail",
-	"llm": "ai", "compensation": "compensate", "undo": "compensate", "rollback": "compensate",
-	"states": "steps", "jobs": "steps", "tasks": "steps", "activities": "steps",
-	"version": "dsl", "id": "name", "title": "name", "variables": "vars", "environment": "vars", "env": "vars",
-	"max_attempts": "attempts", "maxAttempts": "attempts", "count": "attempts", "backoff": "strategy", "interval": "delay",
-	"default": "else", "otherwise": "else", "case": "when", "finally": "on_exit", "on": "triggers",
-}
-
-// nearest returns the word with the fewest changes from a name, if there are few enough, or "". Separators and upper
-// case do not count as changes: maxParallelism is max_parallelism.
+// nearest returns the word with the fewest changes from a name, if there are few enough (one in three characters), or
+// "". Separators and upper case do not count as changes: maxParallelism is max_parallelism.
 func nearest(name string, words []string) string {
 	folded := fold(name)
 	if folded == "" || len(folded) > 64 {
 		return ""
 	}
-	best, fewest := "", min(3, 1+len(folded)/4)+1
+	best, fewest := "", min(3, len(folded)/3)+1
 	for _, w := range words {
 		if d := distance(folded, fold(w), fewest); d < fewest {
 			best, fewest = w, d
@@ -174,22 +125,6 @@ func distance(a, b string, limit int) int {
 		before, last, row = last, row, before
 	}
 	return last[len(b)]
-}
-
-// homes are the mappings of the language in which a word stands, by word.
-var homes = findHomes()
-
-func findHomes() map[string][]string {
-	found := map[string][]string{}
-	walkObjects(workflowShape, func(o *object) {
-		for i := range o.words {
-			name := o.words[i].name
-			if o.words[i].reserved == "" && len(found[name]) < 4 && o.name != "workflow" {
-				found[name] = append(found[name], o.name)
-			}
-		}
-	})
-	return found
 }
 
 // walkObjects calls visit for each mapping of the language once, in the order of the table.

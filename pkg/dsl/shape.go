@@ -212,11 +212,11 @@ func (s *number) check(c *checker, n *node, pointer string) {
 		return
 	}
 	if n.kind != kindInt && n.kind != kindFloat {
-		c.mismatch(n, pointer, s.label(), "")
+		c.mismatch(n, pointer, s.label(), fmt.Sprintf("write a number from %v to %v", s.min, s.max))
 		return
 	}
 	if f, _ := strconv.ParseFloat(n.text, 64); f < s.min || f > s.max {
-		c.sink.errorf(pointer, "dsl/range", "", "%s is %s, which is not from %v to %v", c.about(pointer), n.text, s.min, s.max)
+		c.sink.errorf(pointer, "dsl/range", fmt.Sprintf("write a number from %v to %v", s.min, s.max), "%s is %s, which is not from %v to %v", c.about(pointer), n.text, s.min, s.max)
 	}
 }
 
@@ -254,11 +254,29 @@ func checkExpression(c *checker, n *node, pointer string) {
 	}
 	inner, ok := expr.Braced(n.text)
 	switch {
-	case !ok && strings.HasPrefix(strings.TrimSpace(n.text), "${"):
-		c.sink.errorf(pointer, "dsl/expression", "leave the braces out: only an expression can stand here", "%s takes one expression without text around it", c.about(pointer))
+	case !ok && bracesOutsideTexts(n.text):
+		c.sink.errorf(pointer, "dsl/expression", "leave the braces out and put text in quotes, as in \"order-\" + input.id", "%s takes one expression without text around it", c.about(pointer))
 	case ok && strings.TrimSpace(inner) == "":
 		c.sink.errorf(pointer, "dsl/expression", "write an expression, such as input.total > 1000", "%s is empty", c.about(pointer))
 	}
+}
+
+// bracesOutsideTexts reports whether ${ stands in an expression outside of its texts.
+func bracesOutsideTexts(source string) bool {
+	quote := byte(0)
+	for i := 0; i < len(source); i++ {
+		switch c := source[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote == 0 && strings.HasPrefix(source[i:], "${"):
+			return true
+		}
+	}
+	return false
 }
 
 // anything is a JSON value whose strings may hold expressions.
@@ -315,10 +333,10 @@ func (s *list) check(c *checker, n *node, pointer string) {
 		return
 	}
 	if len(n.items) < s.min {
-		c.sink.errorf(pointer, "dsl/range", "", "%s needs at least %s", c.about(pointer), plural(s.min, "entry", "entries"))
+		c.sink.errorf(pointer, "dsl/range", c.instead(""), "%s needs at least %s", c.about(pointer), plural(s.min, "entry", "entries"))
 	}
 	if len(n.items) > s.max {
-		c.sink.errorf(pointer, "dsl/limit", "", "%s has %d entries, more than %d", c.about(pointer), len(n.items), s.max)
+		c.sink.errorf(pointer, "dsl/limit", "shorten the list, or split the workflow", "%s has %d entries, more than %d", c.about(pointer), len(n.items), s.max)
 		return
 	}
 	seen := map[string]bool{}
@@ -372,10 +390,14 @@ func (s *dictionary) check(c *checker, n *node, pointer string) {
 		return
 	}
 	if len(n.entries) < s.min {
-		c.sink.keyErrorf(pointer, "dsl/range", "", "%s needs at least %s", c.about(pointer), plural(s.min, "entry", "entries"))
+		c.sink.keyErrorf(pointer, "dsl/range", c.instead(""), "%s needs at least %s", c.about(pointer), plural(s.min, "entry", "entries"))
 	}
 	if len(n.entries) > s.max {
-		c.sink.keyErrorf(pointer, "dsl/limit", "", "%s has %d entries, more than %d", c.about(pointer), len(n.entries), s.max)
+		instead := "take some out"
+		if s.max == 1 {
+			instead = "write one mapping for each: [ { a: … }, { b: … } ]"
+		}
+		c.sink.keyErrorf(pointer, "dsl/limit", instead, "%s has %d entries, more than %d", c.about(pointer), len(n.entries), s.max)
 		return
 	}
 	for _, e := range n.entries {
@@ -384,11 +406,19 @@ func (s *dictionary) check(c *checker, n *node, pointer string) {
 			c.sink.keyErrorf(here, "dsl/name", instead, "%s", wrong)
 		}
 		if e.value.kind == kindNull && !takesNull(s.value) {
-			c.sink.keyErrorf(here, "dsl/type", "", "`%s` has no value", clip(e.key.text))
+			c.sink.keyErrorf(here, "dsl/type", s.hintOf(e.key.text), "`%s` has no value", clip(e.key.text))
 			continue
 		}
 		s.value.check(c, e.value, here)
 	}
+}
+
+// hintOf says what to write for an entry that has no value.
+func (s *dictionary) hintOf(name string) string {
+	if o, ok := s.value.(*object); ok && o.hint != "" {
+		return o.hint
+	}
+	return "write a value, or take `" + clip(name) + "` out"
 }
 
 // problem says what is wrong with a name and what to write instead.
@@ -416,7 +446,7 @@ func (s *names) repair(name string) string {
 		fixed = "_" + fixed
 	}
 	if fixed == "" || !s.pattern.MatchString(fixed) {
-		return ""
+		return "write a name such as charge_card"
 	}
 	return "write " + fixed
 }

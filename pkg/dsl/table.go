@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"slices"
-	"strings"
 )
 
 // The table of the language: every word, what may stand after it, whether it must be there, and what it means. The
@@ -57,20 +56,25 @@ func (o *object) check(c *checker, n *node, pointer string) {
 		c.mismatch(n, pointer, "something else", o.hint)
 		return
 	}
+	outer := c.word
+	meant := map[string]bool{}
 	for _, e := range n.entries {
 		here := pointer + "/" + escape(e.key.text)
+		c.word = outer
 		switch w := o.word(e.key.text); {
 		case w == nil:
-			c.unknown(o, e.key.text, here)
+			meant[c.unknown(o, n, e.key.text, here)] = true
 		case w.reserved != "":
 			c.sink.keyErrorf(here, "dsl/unsupported", w.reserved, "`%s` is reserved and not yet supported", w.name)
 		case e.value.kind == kindNull && !takesNull(w.value):
 			c.sink.keyErrorf(here, "dsl/type", "write "+w.name+": "+w.example, "`%s` has no value", w.name)
 		default:
+			c.word = w
 			w.value.check(c, e.value, here)
 		}
 	}
-	o.checkTogether(c, n, pointer)
+	c.word = outer
+	o.checkTogether(c, n, pointer, meant)
 }
 
 // reserved reports whether none of the words works yet.
@@ -78,26 +82,33 @@ func (o *object) reserved() bool {
 	return !slices.ContainsFunc(o.words, func(w word) bool { return w.reserved == "" })
 }
 
-// checkTogether holds the words of one mapping against each other.
-func (o *object) checkTogether(c *checker, n *node, pointer string) {
+// checkTogether holds the words of one mapping against each other. meant are words that probably stand there misspelt.
+func (o *object) checkTogether(c *checker, n *node, pointer string, meant map[string]bool) {
 	for i := range o.words {
 		w := &o.words[i]
-		if w.required && !n.has(w.name) {
+		if w.required && !n.has(w.name) && !meant[w.name] {
 			c.sink.keyErrorf(pointer, "dsl/missing", "add "+w.name+": "+w.example, "%s needs `%s`", c.about(pointer), w.name)
 		}
 		if len(w.only) > 0 && n.has(w.name) && !slices.ContainsFunc(w.only, n.has) && w.reserved == "" {
-			c.sink.keyErrorf(pointer+"/"+escape(w.name), "dsl/misplaced", "", "`%s` stands only beside %s", w.name, oneOf(w.only))
+			instead := "take it out"
+			if len(w.only) == 1 {
+				instead = "add `" + w.only[0] + "`, or take it out"
+			}
+			c.sink.keyErrorf(pointer+"/"+escape(w.name), "dsl/misplaced", instead, "`%s` stands only beside %s", w.name, oneOf(w.only))
 		}
 	}
 	if len(o.one) > 0 && !slices.ContainsFunc(o.one, n.has) && !o.stranger(n) {
-		c.sink.keyErrorf(pointer, "dsl/missing", "add one of them", "%s needs exactly one of %s", c.about(pointer), oneOf(o.one))
+		w := o.word(o.one[0])
+		c.sink.keyErrorf(pointer, "dsl/missing", "add one of them, such as "+w.name+": "+w.example, "%s needs exactly one of %s", c.about(pointer), oneOf(o.one))
 	}
+	excluded := map[string]bool{}
 	for _, set := range append([][]string{o.one}, o.most...) {
-		c.exclude(n, pointer, set)
+		c.exclude(n, pointer, set, excluded)
 	}
 	for _, pair := range o.pairs {
-		if n.has(pair[0]) && !n.has(pair[1]) {
-			c.sink.keyErrorf(pointer+"/"+escape(pair[0]), "dsl/missing", "add `"+pair[1]+"`", "`%s` needs `%s` beside it", pair[0], pair[1])
+		if n.has(pair[0]) && !n.has(pair[1]) && !meant[pair[1]] && !excluded[pair[0]] {
+			w := o.word(pair[1])
+			c.sink.keyErrorf(pointer+"/"+escape(pair[0]), "dsl/missing", "add "+w.name+": "+w.example, "`%s` needs `%s` beside it", pair[0], pair[1])
 		}
 	}
 }
@@ -110,27 +121,20 @@ func (o *object) stranger(n *node) bool {
 	})
 }
 
-// exclude refuses the second and further words of a set.
-func (c *checker) exclude(n *node, pointer string, set []string) {
+// exclude refuses the second and further words of a set, each once.
+func (c *checker) exclude(n *node, pointer string, set []string, excluded map[string]bool) {
 	first := ""
 	for _, e := range n.entries {
 		switch {
 		case !slices.Contains(set, e.key.text):
 		case first == "":
 			first = e.key.text
+		case excluded[e.key.text]:
 		default:
+			excluded[e.key.text] = true
 			c.sink.keyErrorf(pointer+"/"+escape(e.key.text), "dsl/exclusive", "keep one of them", "`%s` and `%s` exclude each other", first, e.key.text)
 		}
 	}
 }
 
-func oneOf(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = "`" + w + "`"
-	}
-	if len(quoted) < 2 {
-		return strings.Join(quoted, "")
-	}
-	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
-}
+func oneOf(words []string) string { return orList(quoted(words)) }
