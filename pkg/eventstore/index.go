@@ -15,9 +15,9 @@ type Index interface {
 	PutRow(ctx context.Context, r Row) (bool, error)
 	// Row returns an execution's row, or a *NotFoundError.
 	Row(ctx context.Context, s Stream) (Row, error)
-	// List returns the rows of a tenant that a filter accepts, newest start first, then by ID, and the cursor of the next page,
-	// empty at the end. A page may be short, even empty, with more to come (MaxExamined). Start and ID of a row never
-	// change, so a row that is there all the while, and accepted all the while, comes exactly once.
+	// List returns the rows of a tenant that a filter accepts, newest start first (those of one moment in an order that stays),
+	// and the cursor of the next page, empty at the end. A page may be short, even empty, with more to come (MaxExamined). The
+	// start of a row never changes, so a row that is there all the while, and accepted all the while, comes exactly once.
 	List(ctx context.Context, tenant string, f Filter, p Page) ([]Row, string, error)
 }
 
@@ -93,7 +93,7 @@ func (r Row) Check() error {
 		return &InvalidError{Field: "row", Reason: "it has no version: an execution without events has no row"}
 	case r.Definition > MaxSequence:
 		return &InvalidError{Field: "row", Reason: "the version of its definition is over MaxSequence"}
-	case r.Wake < 0 || r.Due < 0 || r.Purge < 0:
+	case r.Started < 0 || r.Wake < 0 || r.Due < 0 || r.Purge < 0:
 		return &InvalidError{Field: "row", Reason: "a time is negative"}
 	case len(r.Labels) > MaxLabels:
 		return checkLimit("labels", len(r.Labels), MaxLabels)

@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"modernc.org/sqlite"
+
+	"github.com/wovyr/wovyr/pkg/eventstore"
+)
+
+// FileName is the name of the store's file in its folder.
+const FileName = "wovyr.db"
+
+// readers is the number of connections that read. Reads are short; more would only share the processors.
+const readers = 4
+
+// Store implements eventstore.Store.
+type Store struct {
+	folder   string
+	readOnly bool
+	lock     *os.File // nil if read-only
+
+	gate   sync.RWMutex // held for reading by every call, for writing by Close
+	closed bool
+
+	writer *writer // nil if read-only
+	pool   chan *conn
+
+	commitsRead, bytesRead atomic.Int64
+
+	expiring expiry
+}
+
+var _ eventstore.Store = (*Store)(nil)
+
+// Options are what may be chosen. The zero value is right for a worker.
+type Options struct {
+	// ReadOnly opens a store that another process may own: for looking at it. Every write returns ErrReadOnly.
+	ReadOnly bool
+}
+
+// ErrReadOnly says that the store was opened read-only.
+var ErrReadOnly = errors.New("the store was opened read-only")
+
+// Open opens the store in a folder, and makes both if they are not there (not if read-only). It returns a *LockedError if
+// another process owns the folder, and a *SchemaError if the file is of another program or a newer one.
+func Open(folder string, o Options) (*Store, error) {
+	s := &Store{folder: folder, readOnly: o.ReadOnly, pool: make(chan *conn, readers)}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open store: %w", errors.Join(err, s.release()))
+	}
+	return s, nil
+}
+
+func (s *Store) open() error {
+	file := filepath.Join(s.folder, FileName)
+	if s.readOnly {
+		if _, err := os.Stat(file); err != nil {
+			return err
+		}
+	} else if err := s.own(file); err != nil {
+		return err
+	}
+	for range readers {
+		c, err := openConn(file, readerPragmas)
+		if err != nil {
+			return err
+		}
+		s.pool <- c
+		if len(s.pool) > 1 {
+			continue
+		}
+		switch version, err := checkSchema(c, file); {
+		case err != nil:
+			return err
+		case version == 0:
+			return &SchemaError{file, "it is empty: open it once for writing"}
+		}
+	}
+	return nil
+}
+
+// own takes the folder and opens the connection that writes.
+func (s *Store) own(file string) error {
+	if err := os.MkdirAll(s.folder, 0o700); err != nil {
+		return err
+	}
+	var err error
+	if s.lock, err = lockFolder(s.folder); err != nil {
+		return err
+	}
+	// fdatasync writes all that a commit needs; the time stamps that fsync adds cost as much again. Where there is no such
+	// call, SQLite uses what there is.
+	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
+		return err
+	}
+	c, err := openConn(file, writerPragmas)
+	if err != nil {
+		return err
+	}
+	s.writer = newWriter(c)
+	if err := checkPragmas(c); err != nil {
+		return err
+	}
+	if err := migrate(c, file); err != nil {
+		return err
+	}
+	return syncFolder(s.folder)
+}
+
+// Pragmas of the connections. A checkpoint moves 16 MB of the log into the file; the log is reused from its start, not cut, so
+// that most commits write where the file system has room already.
+var (
+	writerPragmas = []string{
+		"busy_timeout = 10000", "page_size = 4096", "journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON",
+		"wal_autocheckpoint = 4000", "journal_size_limit = 67108864", "cache_size = -8192", "temp_store = MEMORY",
+	}
+	readerPragmas = []string{"busy_timeout = 10000", "query_only = ON", "cache_size = -8192", "temp_store = MEMORY"}
+)
+
+// checkPragmas makes sure that the file is as durable as promised: SQLite does not complain of a journal mode that it cannot set.
+func checkPragmas(c *conn) error {
+	for query, want := range map[string]any{"PRAGMA journal_mode": "wal", "PRAGMA synchronous": int64(2)} {
+		found, err := c.one(query, func(r row) error {
+			if r[0] != want {
+				return fmt.Errorf("%s is %v, not %v: is the folder on a file system without shared memory?", query, r[0], want)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("%s has no answer", query)
+		}
+	}
+	return nil
+}
+
+// syncFolder makes the names of the files in a folder durable.
+func syncFolder(folder string) error {
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !os.IsPermission(err) {
+		return err
+	}
+	return nil
+}
+
+// Close waits for the calls under way, makes later ones fail with ErrClosed, and gives the folder back.
+func (s *Store) Close() error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.release()
+}
+
+func (s *Store) release() error {
+	var errs []error
+	for range len(s.pool) {
+		errs = append(errs, (<-s.pool).close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.conn.close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Reads counts what History's methods and ReadCommit read, to show that a load does not grow with the history.
+type Reads struct{ Commits, Bytes int64 }
+
+// Reads returns what was read so far.
+func (s *Store) Reads() Reads { return Reads{s.commitsRead.Load(), s.bytesRead.Load()} }
+
+// Integrity lets SQLite check the whole file and returns what it finds wrong, nil if nothing is. It takes its time.
+func (s *Store) Integrity(ctx context.Context) error {
+	return s.read(ctx, nil, func(c *conn) error {
+		return c.query("PRAGMA integrity_check", func(r row) error {
+			if r.text(0) != "ok" {
+				return fmt.Errorf("integrity of %s: %s", FileName, r.text(0))
+			}
+			return nil
+		})
+	})
+}
+
+// read runs f with a connection that reads, unless an argument is wrong.
+func (s *Store) read(ctx context.Context, wrong error, f func(*conn) error) error {
+	if wrong != nil {
+		return wrong
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if s.closed {
+		return eventstore.ErrClosed
+	}
+	// Not bound to ctx: each read is bounded, and a statement that watches a context costs a goroutine.
+	c := <-s.pool
+	defer func() { s.pool <- c }()
+	err := f(c)
+	var db *dbError
+	if errors.As(err, &db) {
+		return &eventstore.UnavailableError{Op: "read", Err: err}
+	}
+	return err
+}
+
+// write runs do in a transaction, together with other writers, and returns when it is durable, unless an argument is wrong. If do
+// returns an error that is not SQLite's, it has written nothing.
+func (s *Store) write(ctx context.Context, wrong error, size int, do func(*writer) error) error {
+	if wrong != nil {
+		return wrong
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	switch {
+	case s.closed:
+		return eventstore.ErrClosed
+	case s.readOnly:
+		return ErrReadOnly
+	}
+	// Not bound to ctx: a caller that left would not know the outcome, and it is short.
+	return s.writer.submit(size, do)
+}
