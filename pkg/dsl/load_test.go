@@ -67,7 +67,7 @@ func TestBlocksAndFolding(t *testing.T) {
 		"{\"v\": [1, 2.0, \"x\", null]}":      `{"v":[1,2.0,"x",null]}`,
 		"? v\n: 1\n":                          `{"v":1}`,
 		"1: a\ntrue: b\nnull: c\n1.50: d\n":   `{"1":"a","1.50":"d","null":"c","true":"b"}`,
-		`{"v": "\ud83d\ude00\\ud83d\\ude00"}`:  `{"v":"😀\\ud83d\\ude00"}`,
+		`{"v": "\ud83d\ude00\\ud83d\\ude00"}`: `{"v":"😀\\ud83d\\ude00"}`,
 		"on: [a]\n":                           `{"on":["a"]}`,
 		"\"a\\u0000b\": 1\n":                  `{"a\u0000b":1}`,
 	} {

@@ -204,6 +204,12 @@ func (t *sheet) places(n *node) []workflow.Position {
 	}
 	for i := 0; i < len(n.text); {
 		r, size := utf8.DecodeRuneInString(n.text[i:])
+		for n.style == styleDouble && at+1 < len(t.data) && t.data[at] == '\\' && lineBreak(t.data[at+1:]) > 0 { // the line goes on
+			step()
+			for blank() {
+				step()
+			}
+		}
 		if r != ' ' && r != '\n' && r != '\t' {
 			for blank() { // indentation, and what folding took away
 				step()

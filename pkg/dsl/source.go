@@ -55,7 +55,8 @@ func (s *source) inside(at workflow.Position, offset int) workflow.Position {
 		return at
 	}
 	places := s.text.places(s.scalars[i].node)
-	base := max(sort.Search(len(places), func(j int) bool { return before(at, places[j]) })-1, 0)
+	nearest := places[max(sort.Search(len(places), func(j int) bool { return before(at, places[j]) })-1, 0)]
+	base := sort.Search(len(places), func(j int) bool { return !before(places[j], nearest) }) // its first byte
 	return places[min(max(base+offset, 0), len(places)-1)]
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -156,13 +157,15 @@ func (s *source) expression(n *node) *workflow.Expr {
 // place returns the place of a byte of a scalar's text.
 func (s *source) place(n *node, offset int) workflow.Position {
 	if n.style == stylePlain || n.style == styleSingle || n.style == styleDouble {
-		at, skip := n.at, 0
+		at := n.at
 		if n.style != stylePlain {
-			skip = 1
+			at.Column++
 		}
-		begin := s.text.offset(at) + skip
-		if end := begin + offset; end <= len(s.text.data) && s.text.data[begin:end] == n.text[:offset] {
-			at.Column += skip + len([]rune(n.text[:offset]))
+		// Mostly the document has the text as it stands, up to there and including that character.
+		until := min(offset+1, len(n.text))
+		begin := s.text.offset(at)
+		if end := begin + until; end <= len(s.text.data) && s.text.data[begin:end] == n.text[:until] && !strings.ContainsAny(n.text[:until], "\\'\n") {
+			at.Column += utf8.RuneCountInString(n.text[:offset])
 			return at
 		}
 	}
