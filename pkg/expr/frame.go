@@ -8,7 +8,7 @@ const (
 	// MaxSource is the longest expression, in bytes.
 	MaxSource = 16 << 10
 	// maxSteps bounds the work of one evaluation.
-	maxSteps = 2_000_000
+	maxSteps = 1_000_000
 	// maxBytes bounds the memory one evaluation may ask for, whether or not it is still in use.
 	maxBytes = 64 << 20
 	// bytesPerStep is how much text is read or copied in one step.

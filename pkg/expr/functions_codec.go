@@ -43,7 +43,10 @@ func encodeJSON(f *frame, v any) (string, *failure) {
 	if len(e.holes) > 0 {
 		return "", holeFailure(e.holes[0])
 	}
-	return string(e.buf), f.bytes(2 * len(e.buf))
+	if bad := f.work(len(e.buf) / 2); bad != nil {
+		return "", bad
+	}
+	return string(e.buf), f.bytes(3 * len(e.buf))
 }
 
 func holeFailure(h workflow.Hole) *failure {
@@ -58,11 +61,11 @@ func callJSONDecode(f *frame, args []any) (any, *failure) {
 	if !ok {
 		return nil, wrong
 	}
-	// Decoded values take up to about 20 bytes a byte: "[[],[],…".
-	if bad := f.bytes(4 * len(src)); bad != nil {
+	// A decoded value takes several times its text: "[1,1,…".
+	if bad := f.bytes(12 * len(src)); bad != nil {
 		return nil, bad
 	}
-	if bad := f.work(len(src) / 4); bad != nil {
+	if bad := f.work(2 * len(src)); bad != nil {
 		return nil, bad
 	}
 	v, err := Canonical([]byte(src))
@@ -125,7 +128,7 @@ func callSHA256(f *frame, args []any) (any, *failure) {
 	default:
 		return nil, wrong
 	}
-	if bad := f.work(1 + len(s)/8); bad != nil {
+	if bad := f.work(20 + len(s)/4); bad != nil {
 		return nil, bad
 	}
 	sum := sha256.Sum256([]byte(s))
@@ -153,7 +156,7 @@ func callUUID(f *frame, args []any) (any, *failure) {
 	if !ok {
 		return nil, failf(CodeMissing, "execution.id is not a text")
 	}
-	if bad := f.work(1 + len(name)/8); bad != nil {
+	if bad := f.work(100 + len(name)/8); bad != nil {
 		return nil, bad
 	}
 	h := sha1.New()

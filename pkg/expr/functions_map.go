@@ -16,7 +16,7 @@ func callKeys(f *frame, args []any) (any, *failure) {
 	if !ok {
 		return nil, wrong
 	}
-	if bad := f.items(o.size()); bad != nil {
+	if bad := f.items(2 * o.size()); bad != nil {
 		return nil, bad
 	}
 	vals := make([]any, o.size())

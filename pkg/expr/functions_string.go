@@ -497,6 +497,9 @@ func callFormat(f *frame, args []any) (any, *failure) {
 
 // text formats one value.
 func (v verb) text(f *frame, val any) (string, *failure) {
+	if bad := f.work(10 + v.precision); bad != nil {
+		return "", bad
+	}
 	switch v.letter {
 	case 's':
 		return interpolated(f, val, "null")

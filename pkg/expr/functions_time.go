@@ -112,6 +112,9 @@ func callFormatTime(f *frame, args []any) (any, *failure) {
 	if strings.Contains(layout, "%") || strings.Contains(layout, "YYYY") || strings.Contains(layout, "yyyy") {
 		return nil, failf(CodeRange, "%q is no layout of format_time", shorten(layout)).or(`show how Monday, 2 January 2006, 15:04:05 would look, as in "2006-01-02 15:04"`)
 	}
+	if bad := f.work(20 + len(layout)); bad != nil {
+		return nil, bad
+	}
 	if bad := f.bytes(8 * len(layout)); bad != nil {
 		return nil, bad
 	}

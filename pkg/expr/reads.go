@@ -50,13 +50,18 @@ func mergeReads(list []Read) []Read {
 	list = append([]Read(nil), list...)
 	sort.SliceStable(list, func(i, j int) bool { return lessRead(list[i], list[j]) })
 	var out []Read
+	var around []Read // reads of the path of the one at hand and of what leads to it
 	for _, r := range list {
+		for len(around) > 0 && !around[len(around)-1].leadsTo(r) {
+			around = around[:len(around)-1]
+		}
 		covered := false
-		for _, o := range out {
+		for _, o := range around {
 			covered = covered || o.covers(r)
 		}
 		if !covered {
 			out = append(out, r)
+			around = append(around, r)
 		}
 	}
 	return out
@@ -88,8 +93,8 @@ func (r Read) rank() int {
 	return 0
 }
 
-// covers reports whether what r needs includes what o needs.
-func (r Read) covers(o Read) bool {
+// leadsTo reports whether the path of o begins with that of r.
+func (r Read) leadsTo(o Read) bool {
 	if r.Root != o.Root || len(r.Path) > len(o.Path) {
 		return false
 	}
@@ -98,6 +103,11 @@ func (r Read) covers(o Read) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// covers reports whether what r needs includes what o needs, where r leads to o.
+func (r Read) covers(o Read) bool {
 	if len(r.Path) < len(o.Path) {
 		return r.rank() == 0
 	}

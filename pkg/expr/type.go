@@ -193,19 +193,31 @@ func (t *Type) String() string {
 	return s
 }
 
+// maxJoin bounds the work of one join: types share parts, and without a bound a small expression could make
+// a join of two of them go on for ever. What lies beyond is Dyn.
+const maxJoin = 500
+
 // join is the narrowest type that holds both.
 func join(a, b *Type) *Type {
+	j := joiner{left: maxJoin}
+	return j.join(a, b)
+}
+
+type joiner struct{ left int }
+
+func (j *joiner) join(a, b *Type) *Type {
+	j.left--
 	switch {
 	case a == b:
 		return a
-	case a.kind == kindDyn || b.kind == kindDyn:
+	case a.kind == kindDyn || b.kind == kindDyn || j.left < 0:
 		return Dyn
 	case a.kind == kindNull:
 		return b.OrNull()
 	case b.kind == kindNull:
 		return a.OrNull()
 	case a.null || b.null:
-		return join(a.withoutNull(), b.withoutNull()).OrNull()
+		return j.join(a.withoutNull(), b.withoutNull()).OrNull()
 	case a.isNumber() && b.isNumber():
 		if a.kind == b.kind {
 			return a
@@ -214,18 +226,18 @@ func join(a, b *Type) *Type {
 	case a.kind != b.kind:
 		return Dyn
 	case a.kind == kindList:
-		return ListOf(join(a.elem, b.elem))
+		return ListOf(j.join(a.elem, b.elem))
 	case a.kind == kindOptional:
-		return optionalOf(join(a.elem, b.elem))
+		return optionalOf(j.join(a.elem, b.elem))
 	case a.kind == kindMap:
-		return joinMaps(a, b)
+		return j.maps(a, b)
 	}
 	return a
 }
 
-// joinMaps keeps all fields of both; those that one side lacks are not required.
-func joinMaps(a, b *Type) *Type {
-	t := &Type{kind: kindMap, elem: join(a.elem, b.elem), open: oneOfUs}
+// maps keeps all fields of both; those that one side lacks are not required.
+func (j *joiner) maps(a, b *Type) *Type {
+	t := &Type{kind: kindMap, elem: j.join(a.elem, b.elem), open: oneOfUs}
 	if a.open != oneOfUs || b.open != oneOfUs {
 		t.open = anyField
 	}
@@ -235,14 +247,14 @@ func joinMaps(a, b *Type) *Type {
 			t.fields = append(t.fields, field{f.name, f.typ, false})
 			continue
 		}
-		t.fields = append(t.fields, field{f.name, join(f.typ, g.typ), f.required && g.required})
+		t.fields = append(t.fields, field{f.name, j.join(f.typ, g.typ), f.required && g.required})
 	}
 	for _, g := range b.fields {
 		if a.field(g.name) == nil {
 			t.fields = append(t.fields, field{g.name, g.typ, false})
 		}
 	}
-	sort.Slice(t.fields, func(i, j int) bool { return t.fields[i].name < t.fields[j].name })
+	sort.Slice(t.fields, func(i, k int) bool { return t.fields[i].name < t.fields[k].name })
 	return t
 }
 
