@@ -62,11 +62,11 @@ func (a *analysis) needNames(u *unit) {
 			a.unknownNeed(u, pointer, n.Step)
 			return true
 		case target.exit && !u.exit:
-			a.sink.errorf(pointer, "dsl/exit-order", "leave it out, or name `"+u.step.Name+"` in `on_exit` too, after `"+n.Step+"`",
+			a.sink.keyErrorf(pointer, "dsl/exit-order", "leave it out, or name `"+u.step.Name+"` in `on_exit` too, after `"+n.Step+"`",
 				"`%s` runs after all other steps (`on_exit`), so `%s` cannot wait for it", n.Step, u.step.Name)
 			return true
 		case target.exit && a.exitRank(target) > a.exitRank(u):
-			a.sink.errorf(pointer, "dsl/exit-order", "move `"+n.Step+"` before `"+u.step.Name+"` in `on_exit`",
+			a.sink.keyErrorf(pointer, "dsl/exit-order", "move `"+n.Step+"` before `"+u.step.Name+"` in `on_exit`",
 				"steps of `on_exit` run one after the other, and `%s` stands after `%s` there", n.Step, u.step.Name)
 			return true
 		}
@@ -74,13 +74,16 @@ func (a *analysis) needNames(u *unit) {
 	})
 }
 
-// needPointer finds an entry of `needs`, which the definition keeps in another order.
+// needPointer finds the name in an entry of `needs`, which the definition keeps in another order.
 func (a *analysis) needPointer(u *unit, name string) string {
 	pointer := u.pointer + "/needs"
 	if list := a.source.node(pointer); list != nil {
 		for i, item := range list.items {
-			if text(item) == name || item.has(name) {
+			if text(item) == name {
 				return pointer + "/" + strconv.Itoa(i)
+			}
+			if item.has(name) {
+				return pointer + "/" + strconv.Itoa(i) + "/" + escape(name)
 			}
 		}
 	}
@@ -95,10 +98,10 @@ func (a *analysis) unknownNeed(u *unit, pointer, name string) {
 	}
 	owner := outside.block.within(u)
 	if owner == outside {
-		a.sink.errorf(pointer, "dsl/need-scope", "leave it out", "`%s` is inside `%s`, so it cannot wait for its end", u.step.Name, name)
+		a.sink.keyErrorf(pointer, "dsl/need-scope", "leave it out", "`%s` is inside `%s`, so it cannot wait for its end", u.step.Name, name)
 		return
 	}
-	a.sink.errorf(pointer, "dsl/need-scope", "write needs: [ "+name+" ] at `"+owner.step.Name+"`, or just read steps."+name+" here",
+	a.sink.keyErrorf(pointer, "dsl/need-scope", "write needs: [ "+name+" ] at `"+owner.step.Name+"`, or just read steps."+name+" here",
 		"`needs` names steps of the same body, and `%s` is outside of it: `%s` as a whole waits for it", name, owner.step.Name)
 }
 
@@ -106,7 +109,7 @@ func (a *analysis) unknownNeed(u *unit, pointer, name string) {
 func (a *analysis) unknownStepAt(pointer string, b *block, name string) {
 	if a.sink.room(SeverityError) {
 		message, suggestion := a.unknownStep(b, name)
-		a.sink.errorf(pointer, "dsl/unknown-step", suggestion, "%s", message)
+		a.sink.keyErrorf(pointer, "dsl/unknown-step", suggestion, "%s", message)
 	}
 }
 
@@ -118,8 +121,14 @@ func (a *analysis) unknownStep(b *block, name string) (message, suggestion strin
 		return message + "; it stands inside `" + owner.path() + "`",
 			"outside of a body, only the output of the whole can be used: `" + owner.step.Name + "`"
 	}
-	if near := nearest(name, b.names()); near != "" {
+	names := b.names()
+	switch near := nearest(name, names); {
+	case near != "":
 		suggestion = "did you mean `" + near + "`?"
+	case len(names) <= 8:
+		suggestion = "the steps here are " + listed(names)
+	default:
+		suggestion = "write the name of a step of this body, or of one around it"
 	}
 	return message, suggestion
 }

@@ -43,17 +43,17 @@ func (a *analysis) implyRead(s *site, target *unit) {
 	}
 	switch {
 	case target.exit && !reader.exit:
-		a.readErrorf(s, target, "dsl/exit-order", "name `"+s.unit.step.Name+"` in `on_exit` too, after `"+target.step.Name+"`",
+		a.readErrorf(s, "steps", target.step.Name, "dsl/exit-order", "name `"+s.unit.step.Name+"` in `on_exit` too, after `"+target.step.Name+"`",
 			"`%s` runs after all other steps (`on_exit`), so its result cannot be read here", target.step.Name)
 		return
 	case target.exit && a.exitRank(target) > a.exitRank(reader):
-		a.readErrorf(s, target, "dsl/exit-order", "move `"+target.step.Name+"` before `"+reader.step.Name+"` in `on_exit`",
+		a.readErrorf(s, "steps", target.step.Name, "dsl/exit-order", "move `"+target.step.Name+"` before `"+reader.step.Name+"` in `on_exit`",
 			"steps of `on_exit` run one after the other, and `%s` stands after `%s` there", target.step.Name, reader.step.Name)
 		return
 	case reader.exit && reader.block == a.root:
 		return // everything before it has ended when it starts
 	case s.moment == momentJoin && reader == s.unit:
-		a.readErrorf(s, target, "dsl/join-reads", "read `input` or `vars`, or compute the number in a step outside of this body",
+		a.readErrorf(s, "steps", target.step.Name, "dsl/join-reads", "read `input` or `vars`, or compute the number in a step outside of this body",
 			"the number of a join is needed before any of its needs has ended, so it cannot read `steps.%s`", target.step.Name)
 		return
 	}
@@ -68,11 +68,11 @@ func (a *analysis) implyRead(s *site, target *unit) {
 
 func (a *analysis) readsItself(s *site, target *unit) {
 	if s.unit == target {
-		a.readErrorf(s, target, "dsl/cycle", "in `compensate`, write `output`; in `on_error` and `retry`, write `error`; in a loop, previous."+target.step.Name,
+		a.readErrorf(s, "steps", target.step.Name, "dsl/cycle", "in `compensate`, write `output`; in `on_error` and `retry`, write `error`; in a loop, previous."+target.step.Name,
 			"`%s` reads its own result", target.step.Name)
 		return
 	}
-	a.readErrorf(s, target, "dsl/cycle", "read the steps beside it in the body, or in a loop previous.<step>",
+	a.readErrorf(s, "steps", target.step.Name, "dsl/cycle", "read the steps beside it in the body, or in a loop previous.<step>",
 		"`%s` is inside `%s` and reads its result, which is there only after it", s.unit.step.Name, target.step.Name)
 }
 
@@ -182,31 +182,40 @@ func (a *analysis) checkCycles() {
 	}
 }
 
-// shownEdges is how many edges of a cycle a message spells out.
-const shownEdges = 8
+// shownCauses is about how many bytes of a message tell the causes of a cycle, shownPath how many steps its path shows.
+const (
+	shownCauses = 240
+	shownPath   = 6
+)
 
+// reportCycle reports a cycle at the edge that closes it: who waits stands before what it waits for.
 func (a *analysis) reportCycle(b *block, cycle []arc) {
 	var path, causes []string
-	for _, e := range cycle {
-		if e.from < len(b.units) {
-			path = append(path, b.units[e.from].step.Name)
+	room := shownCauses
+	for i := len(cycle) - 1; i >= 0; i-- {
+		if e := cycle[i]; e.to < len(b.units) {
+			path = append(path, b.units[e.to].step.Name)
+		}
+		if room > 0 {
+			text := a.explain(cycle[i].cause)
+			causes, room = append(causes, text), room-len(text)
 		}
 	}
-	for i := len(cycle) - 1; i >= 0; i-- {
-		causes = append(causes, a.explain(cycle[i].cause))
+	if more := len(cycle) - len(causes); more > 0 {
+		causes = append(causes, fmt.Sprintf("and so on over %d more", more))
 	}
-	path = append(path, path[0])
-	slices.Reverse(path) // who waits stands before what it waits for
-	if extra := len(causes) - shownEdges; extra > 0 {
-		path = append(path[:shownEdges:shownEdges], "…", path[len(path)-1])
-		causes = append(causes[:shownEdges:shownEdges], fmt.Sprintf("and so on, %d more", extra))
+	first := path[0]
+	if len(path) > shownPath {
+		path = append(path[:shownPath:shownPath], "…")
 	}
-	first := cycle[len(cycle)-1].cause
-	at, pointer := a.causePlace(first)
-	message := fmt.Sprintf("steps wait for each other: %s; %s", strings.Join(path, " → "), strings.Join(causes, ", "))
-	suggestion := "take one of these out; a step that should run again stands in a loop"
+	for i := range path {
+		path[i] = clip(path[i])
+	}
+	message := fmt.Sprintf("steps wait for each other: %s; %s", strings.Join(append(path, clip(first)), " → "), strings.Join(causes, ", "))
+	suggestion := "take one of these out; what should run again stands in a loop"
+	at, pointer := a.causePlace(cycle[len(cycle)-1].cause)
 	if pointer != "" {
-		a.sink.errorf(pointer, "dsl/cycle", suggestion, "%s", message)
+		a.sink.keyErrorf(pointer, "dsl/cycle", suggestion, "%s", message)
 		return
 	}
 	a.sink.errorAt(at, 0, "dsl/cycle", suggestion, "%s", message)
@@ -216,7 +225,7 @@ func (a *analysis) reportCycle(b *block, cycle []arc) {
 func (a *analysis) explain(c cause) string {
 	at, pointer := a.causePlace(c)
 	if pointer != "" {
-		at = a.source.at(pointer)
+		at = a.source.keyAt(pointer)
 	}
 	text := ""
 	switch c.kind {
@@ -244,7 +253,8 @@ func (a *analysis) causePlace(c cause) (workflow.Position, string) {
 	case causeNeed:
 		return workflow.Position{}, a.needPointer(c.waits, c.on.step.Name)
 	case causeRead:
-		return a.readPlace(c.site, "steps", c.on.step.Name), ""
+		at, _ := a.readPlace(c.site, "steps", c.on.step.Name)
+		return at, ""
 	}
 	return workflow.Position{}, c.pick.from.pointer + c.pick.where
 }

@@ -56,6 +56,8 @@ type analysis struct {
 	// input and varsType are the types of `input` and `vars`; schemas holds the types of JSON Schemas by their text.
 	input, varsType *expr.Type
 	schemas         map[string]*expr.Type
+	// constants counts the expressions that were evaluated.
+	constants int
 	// cyclic is set once a cycle was found: what follows would only repeat it.
 	cyclic bool
 }

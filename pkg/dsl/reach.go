@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -54,7 +53,7 @@ func (r *reach) constant(s *site) (fixed, value bool) {
 	if s == nil || s.exprProgram == nil || len(s.reads) > 0 {
 		return false, false
 	}
-	value, err := s.exprProgram.EvalBool(expr.NewActivation(func(string) (expr.Binding, bool) { return expr.Binding{}, false }))
+	value, err := s.exprProgram.EvalBool(nothing())
 	return err == nil, value
 }
 

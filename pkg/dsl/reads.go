@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -87,7 +88,7 @@ func (a *analysis) resolve(s *site, r expr.Read) {
 
 func (a *analysis) resolveStep(s *site, r expr.Read) {
 	if len(r.Path) == 0 {
-		a.siteError(s, a.readPlace(s, "steps", ""), len("steps"), "dsl/dynamic-step", "write steps.<name>.output; to choose between steps, use a ? b : c",
+		a.readErrorf(s, "steps", "", "dsl/dynamic-step", "write steps.<name>.output; to choose between steps, use a ? b : c",
 			"which step is read must stand in the text, because what is read makes a dependency")
 		return
 	}
@@ -102,13 +103,12 @@ func (a *analysis) resolveStep(s *site, r expr.Read) {
 }
 
 func (a *analysis) unknownRead(s *site, name string) {
-	at := a.readPlace(s, "steps", name)
 	message, suggestion := a.unknownStep(s.block, name)
 	if loop := s.unit; loop != nil && s.names&namePrevious != 0 && loop.inner[0].named[name] != nil {
 		message = "`while` is tested before the body runs, so there is no steps." + name + " yet"
 		suggestion = "read the iteration before: previous.?" + name + ".output"
 	}
-	a.siteError(s, at, utf8.RuneCountInString(name), "dsl/unknown-step", suggestion, "%s", message)
+	a.readErrorf(s, "steps", name, "dsl/unknown-step", suggestion, "%s", message)
 }
 
 // resolvePrevious finds the step of the loop's body that previous.<id> names.
@@ -118,13 +118,13 @@ func (a *analysis) resolvePrevious(s *site, r expr.Read) {
 	case loop == nil:
 		return // the check of names reports it
 	case len(r.Path) == 0:
-		a.siteError(s, a.readPlace(s, "previous", ""), len("previous"), "dsl/dynamic-step", "write previous.?<name>.output",
+		a.readErrorf(s, "previous", "", "dsl/dynamic-step", "write previous.?<name>.output",
 			"which step is read must stand in the text, because only what is read is kept")
 	case loop.named[r.Path[0]] == nil:
 		if a.sink.room(SeverityError) {
 			name := r.Path[0]
 			_, suggestion := a.unknownStep(&block{named: loop.named, units: loop.units}, name)
-			a.siteError(s, a.readPlace(s, "previous", name), utf8.RuneCountInString(name), "dsl/unknown-step", suggestion,
+			a.readErrorf(s, "previous", name, "dsl/unknown-step", suggestion,
 				"the body of the loop `%s` has no step `%s`", loop.owner.step.Name, clip(name))
 		}
 	default:
@@ -165,18 +165,19 @@ func (s *site) leaves(yield func(text string, at workflow.Position) bool) {
 	}
 }
 
-// readPlace finds where a site reads root.name (name empty: root), for messages. It looks at the text, so what stands in
-// a string of the expression may be taken for it; then a message points a little too far to the left.
-func (a *analysis) readPlace(s *site, root, name string) workflow.Position {
-	place := s.at()
+// readPlace finds where a site reads root.name (name empty: root), for messages: the place of the last name and its length. It
+// looks at the text, so what stands in a string of the expression may be taken for it; then a message points a little too far to the
+// left. The length is 0 where nothing is found, and the place that of the site.
+func (a *analysis) readPlace(s *site, root, name string) (place workflow.Position, length int) {
+	place = s.at()
 	s.leaves(func(text string, at workflow.Position) bool {
 		offset := offsetOfRead(text, root, name)
 		if offset >= 0 {
-			place = a.inside(s, at, offset)
+			place, length = a.inside(s, at, offset), utf8.RuneCountInString(cmp.Or(name, root))
 		}
 		return offset < 0
 	})
-	return place
+	return place, length
 }
 
 // inside is the place of a byte of a leaf. Where the document leaves the braces out, parse has put them in before the
@@ -227,8 +228,18 @@ func (a *analysis) siteError(s *site, at workflow.Position, length int, code, su
 	a.sink.errorAt(at, length, code, suggestion, format, args...)
 }
 
-// readErrorf reports an error at the place where a site reads a step.
-func (a *analysis) readErrorf(s *site, target *unit, code, suggestion, format string, args ...any) {
-	name := target.step.Name
-	a.siteError(s, a.readPlace(s, "steps", name), utf8.RuneCountInString(name), code, suggestion, format, args...)
+// readErrorf reports an error at the place where a site reads root.name.
+func (a *analysis) readErrorf(s *site, root, name, code, suggestion, format string, args ...any) {
+	if a.sink.room(SeverityError) {
+		at, length := a.readPlace(s, root, name)
+		a.siteError(s, at, length, code, suggestion, format, args...)
+	}
+}
+
+// readWarnf reports a warning at the place where a site reads root.name.
+func (a *analysis) readWarnf(s *site, root, name, code, suggestion, format string, args ...any) {
+	if a.sink.room(SeverityWarning) {
+		at, length := a.readPlace(s, root, name)
+		a.sink.warnAt(at, length, code, suggestion, format, args...)
+	}
 }

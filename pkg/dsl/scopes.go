@@ -1,8 +1,6 @@
 package dsl
 
 import (
-	"unicode/utf8"
-
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -12,32 +10,19 @@ var (
 	errorType = expr.Record(map[string]*expr.Type{
 		"code": expr.String, "category": expr.String, "message": expr.String, "retryable": expr.Bool, "details": expr.Dyn,
 	}, true)
-	executionFields = map[string]*expr.Type{
+	// executionType has all fields; checkEnded says where those of the end exist.
+	executionType = expr.Record(map[string]*expr.Type{
 		"id": expr.String, "workflow": expr.String, "version": expr.String, "tenant": expr.String,
 		"correlation_id": expr.String, "started_at": expr.Timestamp,
-	}
-	executionType = expr.Record(executionFields, true)
-	// endedType is `execution` in steps of on_exit.
-	endedType = expr.Record(with(executionFields, map[string]*expr.Type{
 		"outcome": expr.String, "compensated": expr.Bool, "duration": expr.Duration,
 		"failures": expr.ListOf(expr.Record(map[string]*expr.Type{"step": expr.String, "error": errorType}, true)),
-	}), true)
+	}, true)
 	callbackType = expr.Record(map[string]*expr.Type{"url": expr.String, "token": expr.String}, true)
 	taskType     = expr.Record(map[string]*expr.Type{"id": expr.String, "url": expr.String}, false)
 	secretsType  = expr.MapOf(expr.String)
 	pickedType   = expr.Record(map[string]*expr.Type{"picked": expr.ListOf(expr.String)}, true)
 	httpType     = expr.Record(map[string]*expr.Type{"status": expr.Int, "headers": expr.MapOf(expr.String), "body": expr.Dyn}, true)
 )
-
-func with(fields, more map[string]*expr.Type) map[string]*expr.Type {
-	all := map[string]*expr.Type{}
-	for _, m := range []map[string]*expr.Type{fields, more} {
-		for name, t := range m { // order-free: it fills a map
-			all[name] = t
-		}
-	}
-	return all
-}
 
 func eventRecord(data *expr.Type) *expr.Type {
 	return expr.Record(map[string]*expr.Type{
@@ -60,7 +45,7 @@ func (a *analysis) scope(s *site) *expr.Scope {
 		sc = sc.With("input", a.input)
 	}
 	if s.names&nameExecution != 0 {
-		sc = sc.With("execution", s.executionType())
+		sc = sc.With("execution", executionType)
 	}
 	if s.names&nameVars != 0 && len(a.def.Vars) > 0 {
 		sc = sc.With("vars", a.varsType)
@@ -72,13 +57,6 @@ func (a *analysis) scope(s *site) *expr.Scope {
 		}
 	}
 	return a.placeNames(sc, s)
-}
-
-func (s *site) executionType() *expr.Type {
-	if s.unit != nil && s.unit.exit {
-		return endedType
-	}
-	return executionType
 }
 
 // bodyNames declares what the bodies around a site offer: items and their index.
@@ -178,8 +156,8 @@ func (a *analysis) checkRoots(s *site) {
 		if i > 0 && s.reads[i-1].Root == r.Root {
 			continue
 		}
-		if where := stray(s, r.Root); where != "" && a.sink.room(SeverityError) {
-			a.siteError(s, a.readPlace(s, r.Root, ""), utf8.RuneCountInString(r.Root), "dsl/name-scope", strayHint(s, r.Root), "`%s` exists only %s", r.Root, where)
+		if where := stray(s, r.Root); where != "" {
+			a.readErrorf(s, r.Root, "", "dsl/name-scope", strayHint(s, r.Root), "`%s` exists only %s", r.Root, where)
 		}
 	}
 	a.checkEnded(s)
@@ -196,7 +174,7 @@ func (a *analysis) checkEnded(s *site) {
 		}
 		switch name := r.Path[0]; name {
 		case "outcome", "compensated", "failures", "duration":
-			a.siteError(s, a.readPlace(s, "execution", name), len(name), "dsl/name-scope", "move it to a step that `on_exit` names",
+			a.readErrorf(s, "execution", name, "dsl/name-scope", "move it to a step that `on_exit` names",
 				"`execution.%s` exists only in steps of `on_exit`", name)
 		}
 	}

@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -104,7 +105,9 @@ func (a *analysis) check(s *site) {
 	for _, issue := range issues {
 		a.reportIssue(s, p, issue)
 	}
-	a.checkWant(s)
+	if a.checkWant(s) && len(issues) == 0 {
+		a.checkConstant(s)
+	}
 }
 
 // compile checks a site against the names that it may read.
@@ -112,16 +115,18 @@ func (a *analysis) compile(s *site, p *places) (issues []expr.Issue) {
 	scope := a.scope(s)
 	switch {
 	case s.exprProgram != nil:
-		if s.exprProgram, issues = s.exprProgram.Check(p.at(""), scope); s.exprProgram != nil {
-			s.typ = s.exprProgram.Type()
+		var x *expr.Expr
+		if x, issues = s.exprProgram.Check(p.at(""), scope); x != nil {
+			s.exprProgram, s.typ = x, x.Type()
 		}
 	case s.expr != nil:
 		_, issues = expr.Compile(s.expr.Source, p.at(""), scope)
 	case s.like:
 		_, issues = expr.CompilePattern(s.tmpl.JSON, p.at, scope, s.unit.matched())
 	case s.template != nil:
-		if s.template, issues = s.template.Check(p.at, scope); s.template != nil {
-			s.typ = s.template.Type()
+		var t *expr.Template
+		if t, issues = s.template.Check(p.at, scope); t != nil {
+			s.template, s.typ = t, t.Type()
 		}
 	default:
 		_, issues = expr.CompileTemplate(s.tmpl.JSON, p.at, scope)
@@ -129,12 +134,14 @@ func (a *analysis) compile(s *site, p *places) (issues []expr.Issue) {
 	return issues
 }
 
-func (a *analysis) checkWant(s *site) {
+// checkWant reports whether the type of a site goes with what it has to yield.
+func (a *analysis) checkWant(s *site) bool {
 	w := wants[s.want]
 	if s.want == wantAny || s.typ.Fits(w.types...) {
-		return
+		return true
 	}
 	a.siteError(s, s.at(), 0, "dsl/expression-type", w.hint, "%s is not %s", s.typ, w.name)
+	return false
 }
 
 // ---- places of issues ----
@@ -190,7 +197,7 @@ func (a *analysis) reportIssue(s *site, p places, x expr.Issue) {
 	if x.Warning {
 		report = a.sink.warnAt
 	}
-	report(a.issuePlace(s, p, x), x.Length, issueCode(x.Code), x.Suggestion, "%s", x.Message)
+	report(a.issuePlace(s, p, x), x.Length, issueCode(x.Code), cmp.Or(x.Suggestion, fallbackHints[x.Code]), "%s", x.Message)
 }
 
 func (a *analysis) issuePlace(s *site, p places, x expr.Issue) workflow.Position {
@@ -207,6 +214,17 @@ func (a *analysis) issuePlace(s *site, p places, x expr.Issue) workflow.Position
 		}
 	}
 	return a.source.at(s.pointer() + pointer)
+}
+
+// fallbackHints are what to do about an issue that says nothing of its own.
+var fallbackHints = map[string]string{
+	expr.CodeSyntax:   "check the brackets, quotes and operators around it",
+	expr.CodeName:     "look the names up in the reference of the language",
+	expr.CodeType:     "convert one side, as with string(x), int(x) or double(x)",
+	expr.CodeRange:    "write a value that the operation takes",
+	expr.CodeMissing:  "write .?name or [?i] with .orValue(…) for what may be absent",
+	expr.CodeCost:     "split it over several steps, or use a script step",
+	expr.CodeTooLarge: "pick the part that is needed",
 }
 
 // issueCode is the code of a diagnostic for one of package expr: "expression.type" is dsl/expression-type.

@@ -111,14 +111,14 @@ func (a *analysis) checkAssignment(v *variable, x *workflow.Assignment, s *site)
 	if combined && !v.typ.Fits(reduce.typ) {
 		a.sink.errorf(s.unit.pointer+"/set/"+escape(x.Var)+"/reduce", "dsl/var-type",
 			"start it with "+map[string]string{"append": "[]", "sum": "0", "merge": "{}"}[x.Reduce]+" under `vars`",
-			"`reduce: %s` combines into %s, but `%s` starts as %s", x.Reduce, reduce.name, x.Var, v.typ)
+			"`reduce: %s` makes %s, but the first value of `%s` is of type %s", x.Reduce, reduce.name, x.Var, v.typ)
 		return
 	}
 	if x.Reduce == "append" || s.typ.Fits(v.typ) {
 		return // an item may be anything
 	}
 	a.siteError(s, s.at(), 0, "dsl/var-type", "convert the value, or start the variable with null to allow any kind",
-		"`%s` starts as %s under `vars`, but here it gets %s", x.Var, v.typ, s.typ)
+		"the first value of `%s` is of type %s, but here it gets %s", x.Var, v.typ, s.typ)
 }
 
 // touchVars finds all reads and writes of variables by steps. What compensates, what runs on exit and the output of the workflow
@@ -357,5 +357,5 @@ func (a *analysis) reportRead(name string, t *touch) {
 		suggestion = "read what the body yields from steps." + t.again.step.Name + ".output, or write max_parallelism: 1 there"
 		when = fmt.Sprintf("`%s` may write it for another item at the same time", writer)
 	}
-	a.siteError(t.site, a.readPlace(t.site, "vars", name), len(name), "dsl/var-race", suggestion, "vars.%s is read here, and %s", name, when)
+	a.readErrorf(t.site, "vars", name, "dsl/var-race", suggestion, "vars.%s is read here, and %s", name, when)
 }

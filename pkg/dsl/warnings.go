@@ -64,7 +64,7 @@ func (a *analysis) checkErrorReads(u *unit) {
 			i := slices.IndexFunc(u.step.Needs, func(n workflow.Need) bool { return n.Step == r.unit.step.Name })
 			if i >= 0 && (u.step.Needs[i].End == workflow.EndMet || u.step.Needs[i].End == workflow.EndCompleted) {
 				name := r.unit.step.Name
-				a.sink.warnAt(a.readPlace(s, "steps", name), len(name), "dsl/no-error", "write needs: [ { "+name+": failed } ], or ended for both ends",
+				a.readWarnf(s, "steps", name+".error", "dsl/no-error", "write needs: [ { "+name+": failed } ], or ended for both ends",
 					"steps.%s.error is always null here: `%s` runs only if `%s` did not fail", name, u.step.Name, name)
 			}
 		}
