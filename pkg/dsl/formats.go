@@ -18,6 +18,8 @@ const maxDuration = 100 * 365 * 24 * time.Hour
 func durationProblem(text string) (wrong, instead string) {
 	d, err := expr.ParseDuration(text)
 	switch {
+	case err != nil && tooLong.MatchString(text):
+		return fmt.Sprintf("%q is more than 100 years", clip(text)), "write a shorter duration"
 	case err != nil:
 		return fmt.Sprintf("%q is not a duration", clip(text)), "write a number with a unit, such as 30s, 15m, 2h, 7d or 1d12h"
 	case d < 0:
@@ -37,6 +39,9 @@ func positiveDurationProblem(text string) (wrong, instead string) {
 	}
 	return "", ""
 }
+
+// tooLong finds what ParseDuration refuses for its length alone.
+var tooLong = regexp.MustCompile(`^\+?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$`)
 
 var sizeForm = regexp.MustCompile(`^([0-9]{1,12})(B|KB|MB|GB|KiB|MiB|GiB)$`)
 
@@ -137,3 +142,22 @@ var (
 	webhookPath  = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 	grpcMethod   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
 )
+
+var (
+	arnForm = regexp.MustCompile(`^arn:[a-z-]+:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_-]{1,140}(:[A-Za-z0-9_$-]{1,128})?$`)
+	urlForm = regexp.MustCompile(`^https?://[^\s/?#]+([/?#]\S*)?$`)
+)
+
+func arnProblem(text string) (wrong, instead string) {
+	if !arnForm.MatchString(text) {
+		return fmt.Sprintf("%q is not the ARN of a Lambda function", clip(text)), "write arn:aws:lambda:<region>:<account>:function:<name>"
+	}
+	return "", ""
+}
+
+func urlProblem(text string) (wrong, instead string) {
+	if !urlForm.MatchString(text) {
+		return fmt.Sprintf("%q is not an address", clip(text)), "write the whole address, such as https://pay.example/charges"
+	}
+	return "", ""
+}

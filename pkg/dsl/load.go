@@ -216,6 +216,9 @@ func (s *source) syntaxError(err error, k *sink) {
 		if e.ContextMsg != "" {
 			message = e.ContextMsg + ": " + message
 		}
+		if strings.Contains(e.Message, "end of stream") && e.ContextMark.Line > 0 { // what is not closed stands where it was opened
+			at = s.unshift(workflow.Position{Line: e.ContextMark.Line, Column: e.ContextMark.Column})
+		}
 	}
 	line := s.text.line(at.Line)
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
@@ -223,6 +226,8 @@ func (s *source) syntaxError(err error, k *sink) {
 	switch {
 	case strings.Contains(indent, "\t"):
 		suggestion = "indent with spaces; YAML allows no tabs there"
+	case strings.Contains(message, "quoted scalar") && strings.Contains(message, "end of stream"):
+		suggestion = "close the quote that opens here"
 	case strings.Contains(line, "${"):
 		suggestion = "put the expression in single quotes: '${ … }'"
 	case strings.Contains(message, "mapping values are not allowed"):

@@ -110,7 +110,7 @@ func TestDocumentsThatCannotBeRead(t *testing.T) {
 		"a: [1, 2\n":                        "2:1: error: this is not YAML: while parsing a flow sequence: did not find expected ',' or ']' [dsl/syntax] = check the indentation and the quotes around this place",
 		"a: { b: ${ c } }\n":                "1:10: error: this is not YAML: while parsing a flow mapping: did not find expected ',' or '}' [dsl/syntax] = put the expression in single quotes: '${ … }'",
 		"a: b: c\n":                         "1:5: error: this is not YAML: mapping values are not allowed in this context [dsl/syntax] = put a text that holds `: ` in quotes",
-		"a: 'b\n":                           "2:1: error: this is not YAML: while scanning a quoted scalar: found unexpected end of stream [dsl/syntax] = check the indentation and the quotes around this place",
+		"a: 'b\n":                           "1:4: error: this is not YAML: while scanning a quoted scalar: found unexpected end of stream [dsl/syntax] = close the quote that opens here",
 		"a: *x\n":                           "1:4: error: this is not YAML: unknown anchor 'x' referenced [dsl/syntax] = define the anchor with `&name` before it is used",
 		"a: !x 1\n":                         "1:4: error: the tag !x is not part of the language [dsl/tag] = leave the tag out; put an expression that starts with ! in quotes",
 		"a: !!binary aGk=\n":                "1:4: error: the tag !!binary is not part of the language [dsl/tag] = leave the tag out; a binary value is text in base64",

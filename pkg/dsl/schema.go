@@ -163,7 +163,7 @@ func (s *scalar) schema(*definitions) map[string]any {
 		schema["maxLength"] = s.max
 	}
 	switch {
-	case s.mixed || s.verbatim:
+	case s.mixed && s.pattern == "" || s.verbatim:
 		return schema
 	case s.pattern != "":
 		schema["pattern"] = s.pattern

@@ -43,7 +43,7 @@ type scalar struct {
 const maxText = maxScalar
 
 func (s *scalar) label() string {
-	if s.dynamic && !s.mixed {
+	if s.dynamic && !s.mixed && s.name != "an expression" {
 		return s.name + " or an expression"
 	}
 	return s.name
@@ -406,7 +406,7 @@ func (s *dictionary) check(c *checker, n *node, pointer string) {
 			c.sink.keyErrorf(here, "dsl/name", instead, "%s", wrong)
 		}
 		if e.value.kind == kindNull && !takesNull(s.value) {
-			c.sink.keyErrorf(here, "dsl/type", s.hintOf(e.key.text), "`%s` has no value", clip(e.key.text))
+			c.sink.keyErrorf(here, "dsl/type", s.hintOf(e.key.text), "%s has no value", c.about(here))
 			continue
 		}
 		s.value.check(c, e.value, here)

@@ -144,6 +144,8 @@ func (s *source) expression(n *node) *workflow.Expr {
 		}
 		skip = open + len("${")
 		text = text[skip : skip+strings.Index(text[skip:], inner)+len(inner)]
+	} else if bracesOutsideTexts(text) {
+		return nil
 	}
 	trimmed := strings.TrimLeft(text, " \t\r\n")
 	skip += len(text) - len(trimmed)

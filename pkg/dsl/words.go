@@ -21,6 +21,8 @@ var (
 
 	prose = &scalar{name: "a text", max: 4096, verbatim: true}
 	mixed = &scalar{name: "a text", mixed: true, min: 1}
+	// address is that of a request.
+	address = &scalar{name: "an address", mixed: true, problem: urlProblem, pattern: `^https?://|\$\{`, hint: "write an address such as https://pay.example/charges"}
 	// simple is a text that numbers and booleans may stand for.
 	simple = &scalar{name: "a text", mixed: true, kinds: []nodeKind{kindString, kindInt, kindFloat, kindBool}}
 

@@ -67,8 +67,10 @@ var foreachShape = &object{
 	},
 }
 
-var itemsShape = &variants{name: "a list or an expression", text: &scalar{name: "an expression", dynamic: true, problem: itemsProblem, pattern: `^\$\{`},
-	list: template, object: itemsReadShape, hint: "write an expression in quotes, such as '${ input.items }', or a list"}
+var itemsShape = &variants{name: "a list or an expression", text: &scalar{name: "an expression", dynamic: true, problem: itemsProblem, pattern: `^\$\{`, hint: itemsHint},
+	list: template, object: itemsReadShape, hint: itemsHint}
+
+const itemsHint = "write an expression in quotes, such as '${ input.items }', or a list"
 
 func itemsProblem(text string) (wrong, instead string) {
 	return "a text is not a list", "write the expression in braces and quotes: '${ " + clip(text) + " }'"

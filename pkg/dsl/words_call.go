@@ -24,10 +24,10 @@ var functionTargetShape = &object{
 	one:  []string{"name", "arn", "command", "url"},
 	words: []word{
 		{name: "name", value: registered, example: "inventory.reserve", doc: "A registered Go function; short: `function: inventory.reserve`."},
-		{name: "arn", value: mixed, example: "arn:aws:lambda:eu-north-1:123456789012:function:price", doc: "A Lambda function."},
+		{name: "arn", value: &scalar{name: "an ARN", mixed: true, problem: arnProblem, pattern: `^arn:|\$\{`, hint: "write the ARN of a Lambda function"}, example: "arn:aws:lambda:eu-north-1:123456789012:function:price", doc: "A Lambda function."},
 		{name: "command", example: "[ python3, price.py ]", doc: "A program that reads JSON on standard input and writes JSON on standard output.",
 			value: &variants{name: "a command or a list of its words", text: mixed, list: &list{item: simple, what: "words", min: 1, max: maxList}, hint: "write [ program, argument ]"}},
-		{name: "url", value: mixed, example: "https://functions.example/price", doc: "An address that takes the input by POST."},
+		{name: "url", value: address, example: "https://functions.example/price", doc: "An address that takes the input by POST."},
 	},
 }
 
@@ -40,7 +40,7 @@ var httpShape = &object{
 		{name: "method", example: "POST", fallback: "GET", doc: "The method of the request.",
 			value: &choice{options: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, dynamic: true,
 				synonyms: map[string]string{"get": "GET", "head": "HEAD", "post": "POST", "put": "PUT", "patch": "PATCH", "delete": "DELETE", "options": "OPTIONS"}}},
-		{name: "url", required: true, value: mixed, example: "'https://pay.example/charges/${ input.id }'", doc: "The address."},
+		{name: "url", required: true, value: address, example: "'https://pay.example/charges/${ input.id }'", doc: "The address."},
 		{name: "query", example: "{ page: 1 }", doc: "Parameters that are appended to the address.",
 			value: &dictionary{key: fieldKeys, what: "parameters by name", max: maxList, value: &variants{name: "a text, number, boolean or a list of them", text: simple,
 				list: &list{item: simple, what: "values", max: maxList}}}},
