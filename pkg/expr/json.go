@@ -53,10 +53,10 @@ type canonizer struct {
 	scratch []byte
 }
 
-// member is one entry of an open object: its text in out, and its key.
+// member is one entry of an open object: its text in out, and its key (a part of the text where that has no escapes).
 type member struct {
 	from, to int
-	key      string
+	key      []byte
 }
 
 type syntaxError struct {
@@ -115,7 +115,7 @@ func (c *canonizer) value(depth int) {
 	case b == '[':
 		c.array(depth + 1)
 	case b == '"':
-		c.out, _ = c.string(c.out)
+		c.string()
 	case b == '-' || (b >= '0' && b <= '9'):
 		c.number()
 	case b == 't':
@@ -187,7 +187,7 @@ func (c *canonizer) object(depth int) {
 		from := len(c.out)
 		key := c.key()
 		c.value(depth)
-		if n := len(c.members); n > first && c.members[n-1].key >= key {
+		if n := len(c.members); n > first && bytes.Compare(c.members[n-1].key, key) >= 0 {
 			sorted = false
 		}
 		c.members = append(c.members, member{from, len(c.out), key})
@@ -201,12 +201,11 @@ func (c *canonizer) object(depth int) {
 }
 
 // key reads a key and its colon.
-func (c *canonizer) key() string {
+func (c *canonizer) key() []byte {
 	if c.peek() != '"' {
 		c.fail("expected a key in double quotes")
 	}
-	var key string
-	c.out, key = c.string(c.out)
+	key := c.string()
 	c.space()
 	if c.peek() != ':' {
 		c.fail("expected ':' after a key")
@@ -219,11 +218,11 @@ func (c *canonizer) key() string {
 
 // sort puts the members of an object, which stand in out from start on, into order.
 func (c *canonizer) sort(members []member, start int) {
-	sort.SliceStable(members, func(i, j int) bool { return members[i].key < members[j].key })
+	sort.SliceStable(members, func(i, j int) bool { return bytes.Compare(members[i].key, members[j].key) < 0 })
 	c.scratch = c.scratch[:0]
 	for i, m := range members {
 		if i > 0 {
-			if m.key == members[i-1].key {
+			if bytes.Equal(m.key, members[i-1].key) {
 				c.fail("the key %q stands twice in this object", m.key)
 			}
 			c.scratch = append(c.scratch, ',')
@@ -233,8 +232,8 @@ func (c *canonizer) sort(members []member, start int) {
 	c.out = append(c.out[:start], c.scratch...)
 }
 
-// string reads a string, appends its canonical form to out and returns its content too.
-func (c *canonizer) string(out []byte) ([]byte, string) {
+// string reads a string, writes it and returns its content.
+func (c *canonizer) string() []byte {
 	start := c.pos
 	plain := true
 	for i := c.pos + 1; i < len(c.text); i++ {
@@ -242,11 +241,13 @@ func (c *canonizer) string(out []byte) ([]byte, string) {
 		case b == '"':
 			if raw := c.text[start+1 : i]; plain && utf8.Valid(raw) {
 				c.pos = i + 1
-				return append(out, c.text[start:i+1]...), string(raw)
+				c.out = append(c.out, c.text[start:i+1]...)
+				return raw
 			}
 			s := c.unescape(c.text[start+1:i], start+1)
 			c.pos = i + 1
-			return appendString(out, s), s
+			c.out = appendString(c.out, s)
+			return []byte(s)
 		case b == '\\':
 			plain = false
 			i++
@@ -256,7 +257,7 @@ func (c *canonizer) string(out []byte) ([]byte, string) {
 		}
 	}
 	c.fail("a string without end")
-	return nil, ""
+	return nil
 }
 
 func (c *canonizer) unescape(raw []byte, offset int) string {
@@ -328,6 +329,11 @@ func (c *canonizer) number() {
 	if !ok {
 		c.fail("not a number")
 	}
+	if isShortInt(c.text[c.pos:end]) {
+		c.out = append(c.out, c.text[c.pos:end]...)
+		c.pos = end
+		return
+	}
 	text := string(c.text[c.pos:end])
 	n, ok := numberOf(text)
 	if !ok {
@@ -339,6 +345,19 @@ func (c *canonizer) number() {
 		return
 	}
 	c.out = appendDouble(c.out, n.(float64))
+}
+
+// isShortInt reports whether a number is an int that surely fits and is canonical as it stands.
+func isShortInt(text []byte) bool {
+	if len(text) > 18 || text[0] == '-' && text[1] == '0' {
+		return false
+	}
+	for _, b := range text {
+		if b == '.' || b == 'e' || b == 'E' {
+			return false
+		}
+	}
+	return true
 }
 
 // scanNumber finds the end of the JSON number at pos.
