@@ -407,7 +407,7 @@ func TestMessages(t *testing.T) {
 		{`steps: { reserve: { function: f }, ship: { function: f, needs: [ reserv ] } }`,
 			"there is no step `reserv` here; did you mean `reserve`?"},
 		{`steps: { ship: { function: f, needs: [ x ] } }`,
-			"there is no step `x` here; the steps here are `ship`"},
+			"there is no step `x` here; the only step here is `ship`"},
 		{`steps: { g: { group: { steps: { x: { function: f } } } }, a: { value: '${ steps.x.output }' } }`,
 			"there is no step `x` here; it stands inside `g`; outside of a body, only the output of the whole can be used: `g`"},
 		{`steps: { l: { loop: { max: 2, while: steps.x.output, steps: { x: { function: f } } } } }`,

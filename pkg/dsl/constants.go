@@ -1,7 +1,9 @@
 package dsl
 
 import (
+	"cmp"
 	"errors"
+	"strings"
 
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -27,7 +29,8 @@ func (a *analysis) checkConstant(s *site) {
 	if !errors.As(err, &failure) {
 		return
 	}
-	a.siteError(s, s.at(), 0, issueCode(failure.Code), fallbackHints[failure.Code], "this always fails: %s", failure.Message)
+	message, suggestion, _ := strings.Cut(failure.Message, "; ")
+	a.siteError(s, s.at(), 0, issueCode(failure.Code), cmp.Or(suggestion, fallbackHints[failure.Code]), "this always fails: %s", message)
 }
 
 // evaluate evaluates a site that reads nothing, to what it has to yield.

@@ -38,8 +38,7 @@ func (a *analysis) exitNames() {
 		switch u := a.root.named[name]; {
 		case u == nil:
 			a.unknownStepAt(pointer, a.root, name)
-		case slices.Contains(known, name):
-			a.sink.errorf(pointer, "dsl/duplicate", "keep one of the two", "`%s` stands twice in `on_exit`", name)
+		case slices.Contains(known, name): // reported by parse
 		default:
 			known = append(known, name)
 		}
@@ -60,6 +59,9 @@ func (a *analysis) needNames(u *unit) {
 		switch {
 		case target == nil:
 			a.unknownNeed(u, pointer, n.Step)
+			return true
+		case target == u:
+			a.sink.keyErrorf(pointer, "dsl/cycle", "leave it out; what should run again stands in a loop", "`%s` needs itself", n.Step)
 			return true
 		case target.exit && !u.exit:
 			a.sink.keyErrorf(pointer, "dsl/exit-order", "leave it out, or name `"+u.step.Name+"` in `on_exit` too, after `"+n.Step+"`",
@@ -107,7 +109,7 @@ func (a *analysis) unknownNeed(u *unit, pointer, name string) {
 
 // unknownStepAt reports a name at pointer that is no step which b can see.
 func (a *analysis) unknownStepAt(pointer string, b *block, name string) {
-	if a.sink.room(SeverityError) {
+	if a.sink.room(SeverityError) && identifier.MatchString(name) { // what is no name at all, parse has reported
 		message, suggestion := a.unknownStep(b, name)
 		a.sink.keyErrorf(pointer, "dsl/unknown-step", suggestion, "%s", message)
 	}
@@ -125,6 +127,8 @@ func (a *analysis) unknownStep(b *block, name string) (message, suggestion strin
 	switch near := nearest(name, names); {
 	case near != "":
 		suggestion = "did you mean `" + near + "`?"
+	case len(names) == 1:
+		suggestion = "the only step here is `" + names[0] + "`"
 	case len(names) <= 8:
 		suggestion = "the steps here are " + listed(names)
 	default:
@@ -204,9 +208,13 @@ func (a *analysis) pickName(u *unit, pointer, name string) (pick, bool) {
 	case target == u:
 		a.sink.errorf(pointer, "dsl/cycle", "name another step, or use a loop", "`%s` picks itself", name)
 		return pick{}, false
+	case target.exit && !u.exit:
+		a.sink.errorf(pointer, "dsl/exit-order", "name another step, or take `"+name+"` out of `on_exit`",
+			"`%s` is a step of `on_exit`: it runs last, whatever the end, so nothing picks it", name)
+		return pick{}, false
 	case target.exit != u.exit:
-		a.sink.errorf(pointer, "dsl/exit-order", "name another step: steps of `on_exit` run by themselves, whatever the end",
-			"only one of `%s` and `%s` is a step of `on_exit`", u.step.Name, name)
+		a.sink.errorf(pointer, "dsl/exit-order", "name another step of `on_exit`, or name `"+name+"` there too",
+			"`%s` is a step of `on_exit`, and `%s`, which it picks, is not", u.step.Name, name)
 		return pick{}, false
 	case u.exit && a.exitRank(target) < a.exitRank(u) && u.block == a.root:
 		a.sink.errorf(pointer, "dsl/exit-order", "move `"+u.step.Name+"` before `"+name+"` in `on_exit`",

@@ -83,6 +83,11 @@ func (a *analysis) resolve(s *site, r expr.Read) {
 		}
 	case "previous":
 		a.resolvePrevious(s, r)
+	case "secrets":
+		if len(r.Path) == 0 && s.names&nameSecrets != 0 {
+			a.readErrorf(s, "secrets", "", "dsl/dynamic-secret", "write secrets.<name>",
+				"which secret is read must stand in the text, so that a call gets no other ones")
+		}
 	}
 }
 
@@ -167,7 +172,8 @@ func (s *site) leaves(yield func(text string, at workflow.Position) bool) {
 
 // readPlace finds where a site reads root.name (name empty: root), for messages: the place of the last name and its length. It
 // looks at the text, so what stands in a string of the expression may be taken for it; then a message points a little too far to the
-// left. The length is 0 where nothing is found, and the place that of the site.
+// left. Where there is no such name, root alone is looked for;
+// where that is not found either, the length is 0 and the place that of the site.
 func (a *analysis) readPlace(s *site, root, name string) (place workflow.Position, length int) {
 	place = s.at()
 	s.leaves(func(text string, at workflow.Position) bool {
@@ -177,6 +183,9 @@ func (a *analysis) readPlace(s *site, root, name string) (place workflow.Positio
 		}
 		return offset < 0
 	})
+	if length == 0 && name != "" {
+		return a.readPlace(s, root, "")
+	}
 	return place, length
 }
 

@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -166,4 +167,14 @@ func (a *analysis) checkEndless(u *unit) {
 		"`%s` may wait for ever: neither it nor the workflow has a timeout", st.Name)
 }
 
-func show(d time.Duration) string { return expr.FormatDuration(d) }
+func show(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch days := d / day; {
+	case days == 0:
+		return expr.FormatDuration(d)
+	case d%day == 0:
+		return fmt.Sprintf("%dd", days)
+	default:
+		return fmt.Sprintf("%dd%s", days, expr.FormatDuration(d%day))
+	}
+}

@@ -24,6 +24,7 @@ func (a *analysis) warn() {
 		a.checkLoop(u)
 		a.checkSecrets(u)
 	}
+	a.checkStatuses()
 	a.checkParallelism()
 	a.checkUnused()
 }
@@ -200,5 +201,5 @@ func (a *analysis) reportUnused(needed map[*unit]bool, read map[string]bool) {
 
 func (a *analysis) warnJoin(u *unit) {
 	a.sink.warnf(u.pointer+"/join", "dsl/join-count", "leave it out, or name more steps in `needs`",
-		"`%s` needs %d step, all of which it joins: that is what it does without `join`", u.step.Name, len(u.step.Needs))
+		"`%s` joins all that it needs (%s), as it does without `join`", u.step.Name, plural(len(u.step.Needs), "step", "steps"))
 }
