@@ -44,7 +44,12 @@ func (j jsonSchema) check(c *checker, n *node, pointer string) {
 	switch {
 	case err == nil:
 	case errors.As(err, &invalid) && errors.As(invalid.Err, &report):
+		seen := map[string]bool{} // where several forms would do, one finding is enough
 		for _, unit := range leafErrors(report.DetailedOutput(), nil) {
+			if seen[unit.InstanceLocation] {
+				continue
+			}
+			seen[unit.InstanceLocation] = true
 			c.sink.errorf(pointer+unit.InstanceLocation, "dsl/schema", "see json-schema.org, draft 2020-12", "this is not JSON Schema: %s", clipTo(unit.Error.String(), 200))
 		}
 	case errors.As(err, &pattern):

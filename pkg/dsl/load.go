@@ -237,7 +237,7 @@ func (s *source) syntaxError(err error, k *sink) {
 	case strings.Contains(message, "undefined tag handle"):
 		suggestion = "leave the tag out"
 	}
-	k.errorAt(at, 0, "dsl/syntax", suggestion, "this is not YAML: %s", message)
+	k.errorAt(at, 0, "dsl/syntax", suggestion, "this is not YAML: %s", clipTo(message, 200))
 }
 
 // clip shortens a text from the document for a message.
