@@ -357,8 +357,8 @@ func (b *builder) fold(n *call) node {
 }
 
 func noFunction(name string) *failure {
-	x := failf(CodeName, "there is no function %s", name)
-	if hint := elsewhere[name]; hint != "" {
+	x := failf(CodeName, "there is no function `%s`", name)
+	if hint := elsewhere[strings.ToLower(name)]; hint != "" {
 		return x.or("%s", hint)
 	}
 	space, _, dotted := strings.Cut(name, ".")
@@ -379,12 +379,12 @@ func noFunction(name string) *failure {
 // elsewhere names what people write who know other languages.
 var elsewhere = map[string]string{
 	"len": "write size(x)", "length": "write size(x)", "count": "write size(x)", "now": "expressions have no clock; use execution.started_at",
-	"today": "expressions have no clock; use execution.started_at", "random": "expressions have no randomness; uuid(name) is unique and stable",
-	"env": "expressions cannot read the environment; use input or secrets", "str": "write string(x)", "toString": "write string(x)",
-	"lower": "write text.lowerAscii()", "toLowerCase": "write text.lowerAscii()", "upper": "write text.upperAscii()",
-	"toUpperCase": "write text.upperAscii()", "concat": "write a + b", "reduce": "use sum(), min(), max() or join()", "get": "write x[?key].orValue(…)",
-	"default": "write coalesce(x, …)", "ifElse": "write condition ? a : b", "includes": "write item in list", "push": "write list + [item]",
-	"append": "write list + [item]", "toJson": "write json.encode(x)", "fromJson": "write json.decode(text)", "parseInt": "write int(text)",
+	"today": "expressions have no clock; use execution.started_at", "date": "expressions have no clock; use execution.started_at", "rand": "expressions have no randomness; uuid(name) is unique and stable", "random": "expressions have no randomness; uuid(name) is unique and stable",
+	"env": "expressions cannot read the environment; use input or secrets", "str": "write string(x)", "tostring": "write string(x)",
+	"lower": "write text.lowerAscii()", "tolower": "write text.lowerAscii()", "lowercase": "write text.lowerAscii()", "tolowercase": "write text.lowerAscii()", "upper": "write text.upperAscii()", "toupper": "write text.upperAscii()", "uppercase": "write text.upperAscii()",
+	"touppercase": "write text.upperAscii()", "concat": "write a + b", "reduce": "use sum(), min(), max() or join()", "get": "write x[?key].orValue(…)",
+	"default": "write coalesce(x, …)", "ifelse": "write condition ? a : b", "includes": "write item in list", "push": "write list + [item]",
+	"append": "write list + [item]", "any": "write list.exists(x, …)", "some": "write list.exists(x, …)", "every": "write list.all(x, …)", "avg": "write sum(list) / double(list.size())", "tojson": "write json.encode(x)", "fromjson": "write json.decode(text)", "parseint": "write int(text)",
 }
 
 // bind declares a local name while fn builds what it is visible in.

@@ -163,7 +163,7 @@ func (c *checker) fieldOf(of *Type, key string, at place) *Type {
 		return Null
 	case kindMap:
 	default:
-		x := failf(CodeType, "%s has no field %s", of, key)
+		x := failf(CodeType, "%s has no field `%s`", of, key)
 		if of.kind == kindList {
 			x.or("items of a list are read by index, [0], or with a macro such as .map(x, x.%s)", key)
 		}
@@ -175,7 +175,7 @@ func (c *checker) fieldOf(of *Type, key string, at place) *Type {
 	hint := didYouMean(key, of.fieldNames())
 	switch of.open {
 	case oneOfUs:
-		x := failf(CodeName, "there is no field %s", key)
+		x := failf(CodeName, "there is no field `%s`", key)
 		switch {
 		case hint != "":
 			x.hint = hint
@@ -185,7 +185,7 @@ func (c *checker) fieldOf(of *Type, key string, at place) *Type {
 		return c.fail(at, x)
 	case guessable:
 		if hint != "" {
-			c.warn(at, failf(CodeName, "the field %s is not declared", key).or("%s Or declare it under `properties`", hint))
+			c.warn(at, failf(CodeName, "the field `%s` is not declared", key).or("%s Or declare it under `properties`", hint))
 		}
 	}
 	return of.elem
@@ -293,7 +293,11 @@ func (c *checker) negation(n *negation) *Type {
 	if t.kind == kindDyn || t.isNumber() || t.kind == kindDuration {
 		return t
 	}
-	return c.fail(n.place, failf(CodeType, "-%s is not possible", t))
+	x := failf(CodeType, "-%s is not possible", t)
+	if t.kind == kindString {
+		x.or("write int(x) or double(x) for the text")
+	}
+	return c.fail(n.place, x)
 }
 
 func (c *checker) operation(n *operation) *Type {
@@ -305,6 +309,8 @@ func (c *checker) operation(n *operation) *Type {
 	switch {
 	case a.kind == kindOptional || b.kind == kindOptional:
 		x.or("give a default with .orValue(…)")
+	case n.op == '+' && a.kind == kindList:
+		x.or("write [x] around the single item")
 	case n.op == '+' && (a.kind == kindString) != (b.kind == kindString):
 		x.or("write string(x) for the other value")
 	case n.op == '%' && a.isNumber() && b.isNumber():
@@ -369,6 +375,10 @@ func (c *checker) comparison(n *comparison) *Type {
 			bad.or("give a default with .orValue(…)")
 		case x.is(kindTimestamp, kindDuration) && y.kind == kindString, y.is(kindTimestamp, kindDuration) && x.kind == kindString:
 			bad.or("write timestamp(x) or duration(x) for the string")
+		case x.kind == kindString && y.isNumber(), y.kind == kindString && x.isNumber():
+			bad.or("write double(x) for the string")
+		case x.kind == kindList && y.isNumber(), y.kind == kindList && x.isNumber(), x.kind == kindMap && y.isNumber(), y.kind == kindMap && x.isNumber():
+			bad.or("write size(x) for the number of items")
 		}
 		c.fail(n.place, bad)
 	}

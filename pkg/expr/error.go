@@ -148,15 +148,15 @@ func recoverInvalid(err *error) {
 	}
 }
 
-// didYouMean suggests the closest of names, or "".
+// didYouMean suggests the closest of names, the first of equal ones, or "".
 func didYouMean(name string, names []string) string {
 	best, least := "", 3
 	switch {
-	case len(name) < 2:
+	case len(name) < 3:
 		least = 0
-	case len(name) < 4:
+	case len(name) < 6:
 		least = 1
-	case len(name) < 8:
+	case len(name) < 10:
 		least = 2
 	}
 	for _, n := range names {
@@ -167,7 +167,7 @@ func didYouMean(name string, names []string) string {
 	if best == "" {
 		return ""
 	}
-	return fmt.Sprintf("did you mean %s?", best)
+	return fmt.Sprintf("did you mean `%s`?", best)
 }
 
 // distance is the number of edits from a to b (a swap of neighbours is one), or more than most.

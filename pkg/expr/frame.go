@@ -103,7 +103,7 @@ func (a *Activation) resolve(name string) (any, bool) {
 }
 
 func noName(name string) *failure {
-	x := failf(CodeName, "there is no name %s here", name)
+	x := failf(CodeName, "there is no name `%s` here", name)
 	if IsReserved(name) {
 		return x.or("%s", fmt.Sprintf("it exists only %s", reservedNames[name]))
 	}

@@ -84,7 +84,7 @@ func syntaxFailure(src string, e *common.Error) *failure {
 		x = failf(CodeSyntax, "the expression ends too early")
 		at.length = 0
 	case strings.HasPrefix(msg, "token recognition error"):
-		x = failf(CodeSyntax, "%q has no meaning here", token)
+		x = failf(CodeSyntax, "%q has no meaning here", strings.TrimSpace(token))
 	case strings.HasPrefix(msg, "mismatched input"), strings.HasPrefix(msg, "extraneous input"), strings.HasPrefix(msg, "no viable alternative"):
 		x = failf(CodeSyntax, "%q is not expected here", token)
 		if strings.HasSuffix(rest, "expecting <EOF>") {
@@ -102,6 +102,9 @@ func syntaxFailure(src string, e *common.Error) *failure {
 }
 
 func syntaxHint(src, token string, at place) string {
+	if strings.HasPrefix(strings.TrimSpace(src), "{{") || strings.HasPrefix(strings.TrimSpace(src), "{") && strings.HasPrefix(token, "}") {
+		return "leave the braces {{ }} out: an expression stands in ${ … }, or by itself where nothing else can stand"
+	}
 	before := strings.TrimSpace(string([]rune(src)[:at.from]))
 	switch {
 	case syntaxHints[token] != "":
@@ -127,7 +130,7 @@ var syntaxHints = map[string]string{
 	"&":   "write && for and",
 	"| ":  "write || for or",
 	"|":   "write || for or",
-	"$":   "names stand without $ in an expression",
+	"$":   "leave the $ out: names stand without it, and no ${ … } inside another",
 	"%}":  "an expression stands in ${ … }",
 	";":   "an expression is one value; leave the semicolon out",
 	"if":  "write condition ? a : b",

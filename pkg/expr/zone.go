@@ -5,6 +5,7 @@ import (
 	"bytes"
 	_ "embed"
 	"io"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -68,6 +69,7 @@ func noZone(name string) *failure {
 	for known := range zones.files {
 		names = append(names, known)
 	}
+	sort.Strings(names)
 	x := failf(CodeRange, "there is no time zone %q", name).or("use a name such as Europe/Stockholm, or an offset such as +02:00")
 	if hint := didYouMean(name, names); hint != "" {
 		x.hint = hint
