@@ -107,6 +107,7 @@ type AwaitTask struct {
 // AwaitCallback keeps the address open where the answer of a call comes in.
 type AwaitCallback struct {
 	AttemptRef
+	DueAt int64 `json:"due_at,omitempty"`
 }
 
 // AwaitOperator makes it visible that the execution needs an operator.

@@ -83,6 +83,7 @@ const (
 	TypeOperatorMoved       EventType = 58
 	TypeCompensationStopped EventType = 59
 	TypeOwnershipChanged    EventType = 60
+	TypeBoundReached        EventType = 61
 )
 
 var eventNames = [...]string{
@@ -136,6 +137,7 @@ var eventNames = [...]string{
 	TypeOperatorMoved:         "OperatorMoved",
 	TypeCompensationStopped:   "CompensationStopped",
 	TypeOwnershipChanged:      "OwnershipChanged",
+	TypeBoundReached:          "BoundReached",
 }
 
 // EventTypes is one above the highest code: the size of a table by type.

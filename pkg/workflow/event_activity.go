@@ -66,10 +66,11 @@ type ActivityRetried struct {
 	Recovery bool `json:"recovery,omitempty" cbor:"3,keyasint,omitempty"`
 }
 
-// ActivitySkipped says that a step will not run. It is no transition: the activity stays Created.
+// ActivitySkipped says that a step will not run. It is no transition: the activity stays Created or, where an operator
+// or a cancel ends one whose failure was held, Failed.
 type ActivitySkipped struct {
 	Step   string `json:"step" cbor:"1,keyasint,omitempty"`
-	Status Status `json:"status" cbor:"2,keyasint,omitempty"` // skipped or dead
+	Status Status `json:"status" cbor:"2,keyasint,omitempty"` // skipped, dead or cancelled
 }
 
 // ActivityCaught says that on_error took the failure of a step.
@@ -83,7 +84,8 @@ type ActivityCaught struct {
 
 // ActivityPending says that a call with `callback: true` was made; the answer is still to come.
 type ActivityPending struct {
-	Step string `json:"step" cbor:"1,keyasint,omitempty"`
+	Step      string `json:"step" cbor:"1,keyasint,omitempty"`
+	TimeoutAt int64  `json:"timeout_at,omitempty" cbor:"2,keyasint,omitempty"` // deadline of the answer
 }
 
 // AgentTurn says that an attempt asked for calls and will go on with their results (agent loops).

@@ -31,9 +31,10 @@ type ScopeClosed struct {
 	Cancelled bool    `json:"cancelled,omitempty" cbor:"5,keyasint,omitempty"`
 }
 
-// ScopeEnding says that no further items start and open ones are ended: `until` is met.
+// ScopeEnding says that nothing further starts in a foreach or a loop and what is open is ended: `until` is met.
 type ScopeEnding struct {
-	Step string `json:"step" cbor:"1,keyasint,omitempty"`
+	Step  string `json:"step" cbor:"1,keyasint,omitempty"`
+	Error *Error `json:"error,omitempty" cbor:"2,keyasint,omitempty"` // `until` could not be evaluated
 }
 
 // IterationDelayed says when the next iteration of a loop starts.

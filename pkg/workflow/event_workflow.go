@@ -213,6 +213,15 @@ type OwnershipChanged struct {
 	To   string `json:"to" cbor:"2,keyasint,omitempty"`
 }
 
+// BoundReached says that a decision stopped at its bounds (commit protocol, point 2): there is more to do, and the
+// execution sends itself a Continue. It is the last event of its commit.
+type BoundReached struct{}
+
+// Type implements Event.
+func (BoundReached) Type() EventType { return TypeBoundReached }
+
+func (BoundReached) event() {}
+
 // Type implements Event.
 func (WorkflowCreated) Type() EventType { return TypeWorkflowCreated }
 

@@ -108,6 +108,7 @@ type CallState struct {
 	Call     AgentCall `json:"call" cbor:"1,keyasint,omitzero"`
 	Approval *SideStep `json:"approval,omitempty" cbor:"2,keyasint,omitempty"` // a task that comes first
 	Step     *SideStep `json:"step,omitempty" cbor:"3,keyasint,omitempty"`
+	Approved bool      `json:"approved,omitempty" cbor:"7,keyasint,omitempty"`
 	Done     bool      `json:"done,omitempty" cbor:"4,keyasint,omitempty"`
 	Output   Payload   `json:"output,omitzero" cbor:"5,keyasint,omitzero"`
 	Error    *Error    `json:"error,omitempty" cbor:"6,keyasint,omitempty"`

@@ -65,6 +65,7 @@ var decoders = [workflow.EventTypes]decoder{
 	workflow.TypeOperatorMoved:         of[workflow.OperatorMoved],
 	workflow.TypeCompensationStopped:   of[workflow.CompensationStopped],
 	workflow.TypeOwnershipChanged:      of[workflow.OwnershipChanged],
+	workflow.TypeBoundReached:          of[workflow.BoundReached],
 }
 
 // decodeEvent decodes an event of a type; a type without a decoder is a *NewerError.

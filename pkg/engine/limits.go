@@ -1,0 +1,36 @@
+package engine
+
+import "time"
+
+// Limits of the engine. Each ends in a typed error that a workflow can catch, in a refusal, or in a further decision;
+// none in silence.
+const (
+	// MaxEventBytes and MaxCommands bound one decision (commit protocol, point 2). What is left stays Ready.
+	MaxEventBytes = 200 << 10
+	MaxCommands   = 256
+	// MaxValue is the most bytes of one rendered value that stands in a history: payload.too_large.
+	MaxValue = 128 << 10
+	// MaxInline is the most items of a foreach that run in the execution itself; more are spread over shards.
+	MaxInline = 256
+	// MaxItems is the most items of a foreach: foreach.too_many.
+	MaxItems = 16 << 20
+	// MaxCollected is the most bytes of what a foreach or a loop collects: payload.too_large.
+	MaxCollected = 128 << 10
+	// MaxSeen and SeenFor bound the IDs that are remembered.
+	MaxSeen = 1000
+	SeenFor = int64(24 * time.Hour)
+	// MaxEarly and MaxEarlyBytes bound the signals that are kept: further ones are refused.
+	MaxEarly      = 1000
+	MaxEarlyBytes = 64 << 10
+	// MaxFailures bounds `execution.failures`.
+	MaxFailures = 100
+	// MaxChildren is the most children that nobody waits for: children.too_many.
+	MaxChildren = 10_000
+	// MaxTurns is the most turns of an agent loop: agent.max_turns. MaxCalls is the most calls of one turn.
+	MaxTurns = 1000
+	MaxCalls = 128
+	// DefaultRecoveries is how often a step is started anew after its worker was lost, if it does not say.
+	DefaultRecoveries = 3
+	// MaxDuration bounds delays and timeouts that are expressions: 100 years.
+	MaxDuration = int64(100 * 365 * 24 * time.Hour)
+)

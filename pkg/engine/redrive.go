@@ -1,0 +1,321 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Redrive: an execution that ended is never run on (WF-006 §8). A new execution takes over the completed results of the
+// old one and goes on from there, on the same or on a newer version (semantics 36 to 39).
+
+// RedriveOptions say what a redrive keeps.
+type RedriveOptions struct {
+	// Execution is the ID of the new execution; By, who asks for it.
+	Execution, By string
+	// From are steps that run again, with all that follows on them; empty: those that did not end well. A step inside
+	// a body is named by its path.
+	From []string
+	// Definition and Hash name the version that the new execution runs.
+	Definition, Hash string
+	// Input replaces the input; nil keeps it. Only steps that run again see it.
+	Input *workflow.Payload
+}
+
+// Redrive makes the start of an execution that goes on where another one failed or was cancelled. p is the program of
+// the new execution's version, history the whole of the old one's. It fails for an execution that is still open, and for
+// one whose work was undone.
+func Redrive(p *Program, history []workflow.Recorded, o RedriveOptions) (workflow.Start, error) {
+	old, err := readHistory(history)
+	if err != nil {
+		return workflow.Start{}, err
+	}
+	if old.compensated {
+		return workflow.Start{}, errors.New("engine: the work of this execution was undone, so there is nothing to go on from: start a new one")
+	}
+	for _, from := range o.From {
+		if b, name, _ := p.bodyOf(from); b == nil || b.byName[name] < 0 {
+			return workflow.Start{}, fmt.Errorf("engine: redrive from %s: there is no such step in version %s", from, o.Definition)
+		}
+	}
+	start := workflow.Start{
+		Execution: o.Execution, Tenant: old.created.Tenant, Workflow: old.created.Workflow, Definition: o.Definition, Hash: o.Hash,
+		Correlation: old.created.Correlation, By: o.By, Labels: old.created.Labels, Input: old.created.Input,
+	}
+	if o.Input != nil {
+		start.Input = *o.Input
+	}
+	start.Origin.Redrive = &workflow.Redrive{Of: old.created.Execution, Taken: p.takeable(old, o.From)}
+	return start, nil
+}
+
+// Undo makes the start of an execution that undoes what a shard completed: parent started it for the compensation of its
+// foreach. history is the whole of the shard's.
+func Undo(history []workflow.Recorded, c workflow.StartChild) (workflow.Start, error) {
+	old, err := readHistory(history)
+	if err != nil {
+		return workflow.Start{}, err
+	}
+	start := workflow.Start{
+		Execution: c.Child, Tenant: old.created.Tenant, Workflow: old.created.Workflow, Definition: old.created.Definition, Hash: old.created.Hash,
+		Correlation: old.created.Correlation, Input: old.created.Input, Origin: workflow.Origin{Parent: &c.Parent, Shard: old.created.Origin.Shard},
+	}
+	start.Origin.Redrive = &workflow.Redrive{Of: old.created.Execution, Taken: old.all(), Undo: true}
+	return start, nil
+}
+
+// oldRun is what a history says of the ends of steps.
+type oldRun struct {
+	created     workflow.WorkflowCreated
+	compensated bool
+	taken       map[string]*workflow.Taken
+}
+
+// readHistory collects the ends of all steps.
+func readHistory(history []workflow.Recorded) (*oldRun, error) {
+	old := &oldRun{taken: map[string]*workflow.Taken{}}
+	ended := false
+	for i := range history {
+		switch e := history[i].Event.(type) {
+		case workflow.WorkflowCreated:
+			old.created = e
+		case workflow.WorkflowCompleted, workflow.WorkflowFailed, workflow.WorkflowCancelled:
+			ended = true
+		case workflow.CompensationStarted:
+			ended = false
+		case workflow.CompensationCompleted:
+			ended, old.compensated = true, true
+		default:
+			old.read(&history[i])
+		}
+	}
+	if !ended {
+		return nil, errors.New("engine: the execution has not ended: only one that has can be followed by another")
+	}
+	return old, nil
+}
+
+func (old *oldRun) at(step string) *workflow.Taken {
+	t := old.taken[step]
+	if t == nil {
+		t = &workflow.Taken{Step: step}
+		old.taken[step] = t
+	}
+	return t
+}
+
+// read notes what one event says of a step.
+func (old *oldRun) read(r *workflow.Recorded) {
+	switch e := r.Event.(type) {
+	case workflow.ActivityScheduled:
+		old.at(e.Step).Attempts = e.Attempt
+	case workflow.ActivityStarted:
+		if t := old.at(e.Step); t.StartedAt == 0 {
+			if t.StartedAt = e.StartedAt; t.StartedAt == 0 {
+				t.StartedAt = r.At
+			}
+		}
+	case workflow.ActivityCompleted:
+		t := old.at(e.Step)
+		t.Status, t.Output, t.Then, t.EndedAt, t.Order = workflow.StatusCompleted, e.Output, e.Then, r.At, r.Version
+	case workflow.ActivityCaught:
+		t := old.at(e.Step)
+		t.Status, t.Output, t.Then, t.EndedAt, t.Order = workflow.StatusCaught, e.Output, e.Then, r.At, r.Version
+	case workflow.ActivitySkipped:
+		t := old.at(e.Step)
+		t.Status, t.EndedAt, t.Order = e.Status, r.At, r.Version
+	case workflow.ActivityFailed:
+		t := old.at(e.Step)
+		t.Error, t.Status = e.Error, e.Status
+	case workflow.VariablesSet:
+		old.at(e.Step).Vars = e.Vars
+	case workflow.ItemsSet:
+		if e.Whole == nil && e.Shards == 0 {
+			old.at(e.Step).Items = e.Items
+		}
+	}
+}
+
+// all lists everything that ended well, sorted by path.
+func (old *oldRun) all() []workflow.Taken {
+	paths := make([]string, 0, len(old.taken))
+	for path := range old.taken { // order-free: they are sorted below
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	var list []workflow.Taken
+	for _, path := range paths {
+		if t := old.taken[path]; takes(t) {
+			list = append(list, *t)
+		}
+	}
+	return list
+}
+
+// takes reports whether what is known of a step can be taken over: its end, or the items of a foreach that was under way.
+func takes(t *workflow.Taken) bool {
+	if strings.ContainsRune(t.Step, '!') {
+		return false
+	}
+	switch t.Status {
+	case workflow.StatusCompleted, workflow.StatusCaught, workflow.StatusSkipped:
+		return true
+	}
+	return t.Items != nil
+}
+
+// takeable lists what a new execution takes over: everything that ended well but the steps that run again, what follows on
+// them, and what this version does not have. Vars of steps that run again are not taken over.
+func (p *Program) takeable(old *oldRun, from []string) []workflow.Taken {
+	again := map[string]bool{}
+	for _, path := range from {
+		p.rerun(again, path)
+	}
+	var list []workflow.Taken
+	for _, t := range old.all() {
+		if b, _, _ := p.bodyOf(t.Step); b == nil || runsAgain(again, t.Step) {
+			continue
+		}
+		if len(from) > 0 && holdsAgain(again, t.Step) {
+			t = workflow.Taken{Step: t.Step, Items: t.Items} // what is around a step that runs again is open
+			if t.Items == nil {
+				continue
+			}
+		}
+		if t.Status != workflow.StatusPending && t.Status != workflow.StatusFailed && t.Status != workflow.StatusCancelled {
+			t.Items = nil
+		} else {
+			t.Status, t.Error = workflow.StatusPending, nil
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// rerun marks a step, all that follows on it in its body, and all that follows on the steps around it.
+func (p *Program) rerun(again map[string]bool, path string) {
+	for {
+		b, name, prefix := p.bodyOf(path)
+		if b == nil {
+			return
+		}
+		b.follow(again, prefix, int(b.byName[name]))
+		if b.owner == nil {
+			return
+		}
+		// The step around it is open again: only what follows on it runs anew.
+		path = ownerPath(b, prefix)
+		outer, ownerName, outerPrefix := p.bodyOf(path)
+		if outer == nil {
+			return
+		}
+		for _, e := range outer.nodes[outer.byName[ownerName]].out {
+			outer.follow(again, outerPrefix, e.node)
+		}
+	}
+}
+
+// follow marks a step and what needs it or is picked by it.
+func (b *body) follow(again map[string]bool, prefix string, i int) {
+	path := prefix + b.nodes[i].step.Name
+	if again[path] {
+		return
+	}
+	again[path] = true
+	for _, e := range b.nodes[i].out {
+		b.follow(again, prefix, e.node)
+	}
+	for _, q := range b.nodes[i].picks {
+		b.follow(again, prefix, q)
+	}
+}
+
+// ownerPath is the path of the step around a body, from the prefix of the body's steps.
+func ownerPath(b *body, prefix string) string {
+	path := strings.TrimSuffix(prefix, "/")
+	if b.owner.step.Group == nil {
+		path = path[:strings.LastIndexByte(path, '/')]
+	}
+	return path
+}
+
+// runsAgain reports whether a step is marked, or lies inside a marked one.
+func runsAgain(again map[string]bool, path string) bool {
+	for {
+		if again[path] {
+			return true
+		}
+		cut := strings.LastIndexByte(path, '/')
+		if cut < 0 {
+			return false
+		}
+		path = path[:cut]
+	}
+}
+
+// holdsAgain reports whether a marked step lies inside a step.
+func holdsAgain(again map[string]bool, path string) bool {
+	for marked := range again { // order-free: any of them will do
+		if strings.HasPrefix(marked, path+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// taken finds what is to be taken over for a step.
+func (x *fold) taken(path string) (int, bool) {
+	r := x.s.Origin.Redrive
+	if r == nil || len(r.Taken) == 0 {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(r.Taken, path, func(t workflow.Taken, path string) int { return strings.Compare(t.Step, path) })
+}
+
+// takenItems are the items of a foreach that was under way in the other execution; nil if there are none.
+func (t *Turn) takenItems(path string) []workflow.Payload {
+	if i, ok := t.taken(path); ok {
+		return t.s.Origin.Redrive.Taken[i].Items
+	}
+	return nil
+}
+
+// takeOver ends a step with the result that it had in the other execution. A structured step that only was under way is
+// not ended: what completed inside it is taken over as it comes.
+func (t *Turn) takeOver(in inst) bool {
+	i, ok := t.taken(in.path)
+	if !ok {
+		return false
+	}
+	k := t.s.Origin.Redrive.Taken[i]
+	if len(in.node.bodies) > 0 && t.undoOnly() && k.Status != workflow.StatusSkipped {
+		return false // what is inside holds what is to be undone
+	}
+	switch k.Status {
+	case workflow.StatusSkipped:
+		t.move(workflow.ActivitySkipped{Step: in.path, Status: k.Status})
+	case workflow.StatusCompleted:
+		t.walk(in)
+		if len(k.Vars) > 0 {
+			t.emit(workflow.VariablesSet{Step: in.path, Vars: k.Vars})
+		}
+		t.move(workflow.ActivityCompleted{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
+	case workflow.StatusCaught:
+		t.walk(in)
+		t.move(workflow.ActivityFailed{Step: in.path, Error: errorOr(k.Error)})
+		t.move(workflow.ActivityCaught{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
+	default:
+		return false
+	}
+	return true
+}
+
+func errorOr(e *workflow.Error) *workflow.Error {
+	if e == nil {
+		return workflow.Errorf("activity.unknown", workflow.CategoryActivity, "the error is not in the history")
+	}
+	return e
+}
