@@ -378,14 +378,26 @@ func noFunction(name string) *failure {
 
 // elsewhere names what people write who know other languages.
 var elsewhere = map[string]string{
-	"len": "write size(x)", "length": "write size(x)", "count": "write size(x)", "now": "expressions have no clock; use execution.started_at",
-	"today": "expressions have no clock; use execution.started_at", "date": "expressions have no clock; use execution.started_at", "rand": "expressions have no randomness; uuid(name) is unique and stable", "random": "expressions have no randomness; uuid(name) is unique and stable",
-	"env": "expressions cannot read the environment; use input or secrets", "str": "write string(x)", "tostring": "write string(x)",
-	"lower": "write text.lowerAscii()", "tolower": "write text.lowerAscii()", "lowercase": "write text.lowerAscii()", "tolowercase": "write text.lowerAscii()", "upper": "write text.upperAscii()", "toupper": "write text.upperAscii()", "uppercase": "write text.upperAscii()",
-	"touppercase": "write text.upperAscii()", "concat": "write a + b", "reduce": "use sum(), min(), max() or join()", "get": "write x[?key].orValue(…)",
-	"default": "write coalesce(x, …)", "ifelse": "write condition ? a : b", "includes": "write item in list", "push": "write list + [item]",
-	"append": "write list + [item]", "any": "write list.exists(x, …)", "some": "write list.exists(x, …)", "every": "write list.all(x, …)", "avg": "write sum(list) / double(list.size())", "tojson": "write json.encode(x)", "fromjson": "write json.decode(text)", "parseint": "write int(text)",
+	"len": "write size(x)", "length": "write size(x)", "count": "write size(x)",
+	"now": noClock, "today": noClock, "date": noClock, "time": noClock,
+	"rand": noRandomness, "random": noRandomness,
+	"env": "expressions cannot read the environment; use input or secrets",
+	"str": "write string(x)", "tostring": "write string(x)", "parseint": "write int(text)", "parsefloat": "write double(text)",
+	"lower": writeLower, "tolower": writeLower, "lowercase": writeLower, "tolowercase": writeLower,
+	"upper": writeUpper, "toupper": writeUpper, "uppercase": writeUpper, "touppercase": writeUpper,
+	"concat": "write a + b", "push": "write list + [item]", "append": "write list + [item]", "includes": "write item in list",
+	"reduce": "use sum(), min(), max() or join()", "avg": "write sum(list) / double(list.size())",
+	"any": "write list.exists(x, …)", "some": "write list.exists(x, …)", "every": "write list.all(x, …)",
+	"get": "write x[?key].orValue(…)", "default": "write coalesce(x, …)", "ifelse": "write condition ? a : b",
+	"tojson": "write json.encode(x)", "fromjson": "write json.decode(text)",
 }
+
+const (
+	noClock      = "expressions have no clock; use execution.started_at"
+	noRandomness = "expressions have no randomness; uuid(name) is unique and stable"
+	writeLower   = "write text.lowerAscii()"
+	writeUpper   = "write text.upperAscii()"
+)
 
 // bind declares a local name while fn builds what it is visible in.
 func (b *builder) bind(names []string, fn func()) (first int) {
@@ -395,6 +407,17 @@ func (b *builder) bind(names []string, fn func()) (first int) {
 	fn()
 	b.locals = b.locals[:first]
 	return first
+}
+
+// apart builds what is evaluated in the midst of what is built next. It returns nameless locals, one for each slot that
+// it uses, for the next to keep off.
+func (b *builder) apart(fn func()) (nameless []string) {
+	slots := b.slots
+	b.slots = len(b.locals)
+	fn()
+	used := b.slots - len(b.locals)
+	b.slots = max(slots, b.slots)
+	return make([]string, used)
 }
 
 // lenient makes every access of a chain optional: what is absent there is null.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -218,7 +219,7 @@ func (c *canonizer) key() []byte {
 
 // sort puts the members of an object, which stand in out from start on, into order.
 func (c *canonizer) sort(members []member, start int) {
-	sort.SliceStable(members, func(i, j int) bool { return bytes.Compare(members[i].key, members[j].key) < 0 })
+	slices.SortStableFunc(members, func(a, b member) int { return bytes.Compare(a.key, b.key) })
 	c.scratch = c.scratch[:0]
 	for i, m := range members {
 		if i > 0 {

@@ -317,20 +317,33 @@ func (s *itemSort) Swap(i, j int) {
 	s.keys[i], s.keys[j] = s.keys[j], s.keys[i]
 }
 
-// binding is cel.bind(x, init, body).
+// binding is cel.bind(x, init, body). init is evaluated when x is first read, and once.
 type binding struct {
 	place
 	slot       int
 	init, body node
 }
 
+// delayed is what the slot of a binding holds.
+type delayed struct {
+	init node
+	done bool
+	val  any
+	bad  *failure
+}
+
 func (n *binding) eval(f *frame) (any, *failure) {
-	v, bad := n.init.eval(f)
-	if bad != nil {
-		return nil, bad
-	}
-	f.slots[n.slot] = v
+	f.slots[n.slot] = &delayed{init: n.init}
 	return n.body.eval(f)
+}
+
+// value evaluates init, whose own names are still bound: they stand around the binding.
+func (d *delayed) value(f *frame) (any, *failure) {
+	if !d.done {
+		d.val, d.bad = d.init.eval(f)
+		d.done = true
+	}
+	return d.val, d.bad
 }
 
 // choice is coalesce(a, …), a.orValue(b) and a.or(b): the first value that is neither absent nor null.

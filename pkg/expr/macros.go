@@ -139,8 +139,9 @@ func buildBind(b *builder, name string, at place, args []ast.Expr) node {
 	if !ok {
 		return b.misuse(name, at)
 	}
-	n := &binding{place: at, init: b.node(args[1])}
-	n.slot = b.bind(vars, func() { n.body = b.node(args[2]) })
+	n := &binding{place: at}
+	slots := b.apart(func() { n.init = b.node(args[1]) })
+	n.slot = b.bind(append(slots, vars...), func() { n.body = b.node(args[2]) }) + len(slots)
 	return n
 }
 

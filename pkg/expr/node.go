@@ -39,7 +39,13 @@ type localName struct {
 	slot int
 }
 
-func (n *localName) eval(f *frame) (any, *failure) { return f.slots[n.slot], nil }
+func (n *localName) eval(f *frame) (any, *failure) {
+	v := f.slots[n.slot]
+	if d, ok := v.(*delayed); ok {
+		return d.value(f)
+	}
+	return v, nil
+}
 
 // access is x.key, x.?key and has(x.key).
 type access struct {
