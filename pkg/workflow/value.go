@@ -1,5 +1,10 @@
 package workflow
 
+import (
+	"bytes"
+	"encoding/json"
+)
+
 // Value is one JSON value in canonical form, or nil for "absent".
 //
 // Canonical means: object keys in byte order without duplicates, no white space, strings escaped
@@ -22,10 +27,41 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return v, nil
 }
 
-// UnmarshalJSON keeps a copy of the bytes; it does not make them canonical.
+// UnmarshalJSON keeps a copy of the bytes, without what encoding/json adds to a value on its way out: white space, and
+// escapes of <, >, & and two line separators. So a canonical value comes back as it was; one that is not
+// canonical does not become so.
 func (v *Value) UnmarshalJSON(b []byte) error {
-	*v = append((*v)[:0:0], b...)
+	var out bytes.Buffer
+	if err := json.Compact(&out, b); err != nil {
+		return err
+	}
+	*v = unescapeHTML(out.Bytes())
 	return nil
+}
+
+// htmlEscapes are what encoding/json escapes although JSON does not ask for it.
+var htmlEscapes = map[string]string{
+	`\u003c`: "<", `\u003e`: ">", `\u0026`: "&", `\u2028`: "\u2028", `\u2029`: "\u2029",
+}
+
+// unescapeHTML undoes htmlEscapes in a JSON text.
+func unescapeHTML(text []byte) []byte {
+	out := text[:0]
+	for i := 0; i < len(text); {
+		if text[i] != '\\' {
+			out = append(out, text[i])
+			i++
+			continue
+		}
+		if plain, ok := htmlEscapes[string(text[i:min(i+6, len(text))])]; ok {
+			out = append(out, plain...)
+			i += 6
+			continue
+		}
+		out = append(out, text[i:min(i+2, len(text))]...) // so that an escaped backslash starts no escape
+		i += 2
+	}
+	return out
 }
 
 // String returns the JSON text.
