@@ -104,12 +104,12 @@ func (s *Store) Page(ctx context.Context, id eventstore.Stream, after uint64, li
 	}
 	defer s.mu.Unlock()
 	t := s.streams[id]
-	if after >= t.head() {
+	if t == nil {
 		return nil, nil
 	}
-	i, found := t.find(after + 1)
-	if !found { // inside a batch
-		i--
+	i, inside := slices.BinarySearchFunc(t.commits, after, func(c eventstore.Commit, after uint64) int { return cmp.Compare(c.Last, after) })
+	if inside { // after is the end of this one
+		i++
 	}
 	page, _ := pageOf(t.commits[i:], limit, func(c eventstore.Commit) int { return len(c.Data) })
 	return s.read(page), nil

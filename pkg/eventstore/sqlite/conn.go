@@ -31,8 +31,8 @@ func (e *dbError) Error() string {
 }
 func (e *dbError) Unwrap() error { return e.err }
 
-// openConn opens a connection and applies pragmas.
-func openConn(path string, pragmas []string) (*conn, error) {
+// openConn opens a connection. It changes nothing in the file.
+func openConn(path string) (*conn, error) {
 	// A path may hold any character; in a URI, these mean something else.
 	uri := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	db, err := (&sqlite.Driver{}).Open(uri)
@@ -40,12 +40,20 @@ func openConn(path string, pragmas []string) (*conn, error) {
 		return nil, err
 	}
 	c := &conn{db: db, stmts: map[string]driver.Stmt{}}
-	for _, p := range pragmas {
-		if err := c.script("PRAGMA " + p); err != nil {
-			return nil, errors.Join(err, c.close())
-		}
+	// Others may have a lock for a moment: the command line that looks at the store.
+	if err := c.script("PRAGMA busy_timeout = 10000"); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
+}
+
+func (c *conn) pragmas(list []string) error {
+	for _, p := range list {
+		if err := c.script("PRAGMA " + p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *conn) close() error {

@@ -124,7 +124,7 @@ func (s *Store) Page(ctx context.Context, id eventstore.Stream, after uint64, li
 		}
 		page = append(page, c)
 		return nil
-	}, selectCommit+`AND c.first >= (SELECT n.first FROM commits n WHERE n.stream=c.stream AND n.first <= ?3 ORDER BY n.first DESC LIMIT 1) AND c.last >= ?3
+	}, selectCommit+`AND c.first >= coalesce((SELECT n.first FROM commits n WHERE n.stream=c.stream AND n.first <= ?3 ORDER BY n.first DESC LIMIT 1), 0) AND c.last >= ?3
 		ORDER BY c.first LIMIT ?4`, min(after, eventstore.MaxSequence-1)+1, limit)
 	if err != nil && err != errFull {
 		return nil, err

@@ -144,12 +144,8 @@ type SchemaError struct{ File, Reason string }
 // Error names the file and the reason.
 func (e *SchemaError) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Reason) }
 
-// migrate brings the schema to the newest version. Every step is a transaction.
-func migrate(c *conn, file string) error {
-	version, err := checkSchema(c, file)
-	if err != nil {
-		return err
-	}
+// migrate brings the schema from a version to the newest. Every step is a transaction.
+func migrate(c *conn, version int) error {
 	for ; version < len(migrations); version++ {
 		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", migrations[version], applicationID, version+1)
 		if err := c.script(step); err != nil {

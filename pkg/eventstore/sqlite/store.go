@@ -68,19 +68,19 @@ func (s *Store) open() error {
 		return err
 	}
 	for range readers {
-		c, err := openConn(file, readerPragmas)
+		c, err := openConn(file)
 		if err != nil {
 			return err
 		}
 		s.pool <- c
-		if len(s.pool) > 1 {
-			continue
-		}
 		switch version, err := checkSchema(c, file); {
 		case err != nil:
 			return err
-		case version == 0:
-			return &SchemaError{file, "it is empty: open it once for writing"}
+		case version < len(migrations):
+			return &SchemaError{file, "its schema is older than this program's: open it once for writing"}
+		}
+		if err := c.pragmas(readerPragmas); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -100,15 +100,22 @@ func (s *Store) own(file string) error {
 	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
 		return err
 	}
-	c, err := openConn(file, writerPragmas)
+	c, err := openConn(file)
 	if err != nil {
 		return err
 	}
 	s.writer = newWriter(c)
+	version, err := checkSchema(c, file)
+	if err != nil {
+		return err
+	}
+	if err := c.pragmas(writerPragmas); err != nil {
+		return err
+	}
 	if err := checkPragmas(c); err != nil {
 		return err
 	}
-	if err := migrate(c, file); err != nil {
+	if err := migrate(c, version); err != nil {
 		return err
 	}
 	return syncFolder(s.folder)
@@ -118,10 +125,10 @@ func (s *Store) own(file string) error {
 // that most commits write where the file system has room already.
 var (
 	writerPragmas = []string{
-		"busy_timeout = 10000", "page_size = 4096", "journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON",
+		"page_size = 4096", "journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON",
 		"wal_autocheckpoint = 4000", "journal_size_limit = 67108864", "cache_size = -8192", "temp_store = MEMORY",
 	}
-	readerPragmas = []string{"busy_timeout = 10000", "query_only = ON", "cache_size = -8192", "temp_store = MEMORY"}
+	readerPragmas = []string{"query_only = ON", "cache_size = -8192", "temp_store = MEMORY"}
 )
 
 // checkPragmas makes sure that the file is as durable as promised: SQLite does not complain of a journal mode that it cannot set.
@@ -181,11 +188,22 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
-// Reads counts what History's methods and ReadCommit read, to show that a load does not grow with the history.
-type Reads struct{ Commits, Bytes int64 }
+// Stats counts what a store did since it was opened.
+type Stats struct {
+	// CommitsRead and BytesRead are what History's methods and ReadCommit read. A load does not grow with the history.
+	CommitsRead, BytesRead int64
+	// Writes are the calls that wrote, Transactions the transactions that they shared.
+	Writes, Transactions int64
+}
 
-// Reads returns what was read so far.
-func (s *Store) Reads() Reads { return Reads{s.commitsRead.Load(), s.bytesRead.Load()} }
+// Stats returns the counts so far.
+func (s *Store) Stats() Stats {
+	stats := Stats{CommitsRead: s.commitsRead.Load(), BytesRead: s.bytesRead.Load()}
+	if s.writer != nil {
+		stats.Writes, stats.Transactions = s.writer.writes.Load(), s.writer.transactions.Load()
+	}
+	return stats
+}
 
 // Integrity lets SQLite check the whole file and returns what it finds wrong, nil if nothing is. It takes its time.
 func (s *Store) Integrity(ctx context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/wovyr/wovyr/pkg/eventstore"
 )
@@ -25,6 +26,8 @@ type writer struct {
 	conn    *conn
 	batch   []*request
 	streams streamCache
+	writes, transactions atomic.Int64
+
 	// broken is set when a commit failed: what the file then holds is known only after it was opened again.
 	broken error
 }
@@ -98,6 +101,8 @@ func (w *writer) transact(batch []*request) {
 		fail(&eventstore.UnavailableError{Op: "write", Err: w.broken})
 		return
 	}
+	w.writes.Add(int64(len(batch)))
+	w.transactions.Add(1)
 	err := w.run("BEGIN IMMEDIATE")
 	for i := 0; err == nil && i < len(batch); i++ {
 		var db *dbError
