@@ -55,6 +55,9 @@ type fold struct {
 	p *Program
 	s *workflow.State
 	d *derived
+	// wm and am are the state machines.
+	wm fsm.Machine[fsm.WorkflowState, fsm.WorkflowEvent]
+	am fsm.Machine[fsm.ActivityState, fsm.ActivityEvent]
 	// agenda collects what an event enables; nil during replay, when what it led to stands in the history.
 	agenda *agenda
 	facts  fsm.Facts
@@ -69,7 +72,7 @@ type fold struct {
 const engineActor = "engine"
 
 func newFold(p *Program, s *workflow.State) *fold {
-	x := &fold{p: p, s: s}
+	x := &fold{p: p, s: s, wm: fsm.WorkflowV1(), am: fsm.ActivityV1()}
 	x.facts = fsm.Facts{Owner: engineActor, Actor: engineActor, Fence: 1, HeldFence: 1, Required: fsm.PermissionCommit, Granted: fsm.PermissionCommit}
 	if s == nil {
 		x.s = &workflow.State{}
@@ -127,7 +130,7 @@ func lost(path string) error { return fmt.Errorf("there is no open step %s", pat
 
 // moveWorkflow makes a transition of the workflow machine.
 func (x *fold) moveWorkflow(on fsm.WorkflowEvent) error {
-	to, err := x.p.wm.Next(x.s.Status, on, &x.facts)
+	to, err := x.wm.Next(x.s.Status, on, &x.facts)
 	if err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (x *fold) moveWorkflow(on fsm.WorkflowEvent) error {
 
 // moveStep makes a transition of the activity machine.
 func (x *fold) moveStep(st *workflow.StepState, on fsm.ActivityEvent) error {
-	to, err := x.p.am.Next(st.State, on, &x.facts)
+	to, err := x.am.Next(st.State, on, &x.facts)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -65,7 +66,7 @@ func applyItemsSet(x *fold, e *workflow.ItemsSet) error {
 		return err
 	}
 	before := classOf(in.node, in.step)
-	sc.Set, sc.Items, sc.Whole, sc.Count = true, e.Items, e.Whole, e.Count
+	sc.Set, sc.Items, sc.Whole, sc.Count = true, slices.Clone(e.Items), e.Whole, e.Count // the event stays as it is
 	sc.Parallel, sc.ShardParallel, sc.Tolerate = e.Parallel, e.ShardParallel, e.Tolerate
 	if e.Shards > 0 {
 		sc.Shards = make([]workflow.ShardState, e.Shards)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -42,7 +43,7 @@ func applyCreated(x *fold, e *workflow.WorkflowCreated) error {
 	s.Correlation, s.Key, s.By, s.Labels, s.Input, s.Origin = e.Correlation, e.Key, e.By, e.Labels, e.Input, e.Origin
 	s.WorkflowMachine, s.ActivityMachine, s.Owner, s.CreatedAt = e.WorkflowMachine, e.ActivityMachine, e.Worker, s.At
 	if c := e.Origin.Continues; c != nil {
-		s.Early, s.Cursors = c.Early, c.Cursors
+		s.Early, s.Cursors = slices.Clone(c.Early), slices.Clone(c.Cursors)
 	}
 	if e.Origin.Shard != nil {
 		s.Shard = &workflow.ShardProgress{}
@@ -55,7 +56,10 @@ func applyWorkflowStarted(x *fold, e *workflow.WorkflowStarted) error {
 		return err
 	}
 	s := x.s
-	s.StartedAt, s.TimeoutAt, s.MaxParallelism, s.MaxRetries, s.Vars = s.At, e.TimeoutAt, e.MaxParallelism, e.MaxRetries, e.Vars
+	s.StartedAt, s.TimeoutAt, s.MaxParallelism, s.MaxRetries, s.Vars = s.At, e.TimeoutAt, e.MaxParallelism, e.MaxRetries, slices.Clone(e.Vars)
+	if x.p == nil {
+		return nil // a child that was cancelled before anybody knew its definition: it ends in this commit
+	}
 	if s.Origin.Shard != nil {
 		return x.rootOfShard()
 	}

@@ -83,8 +83,8 @@ func (t *Turn) givenInput(in inst) (workflow.Payload, bool) {
 }
 
 // attempt finds the attempt that an input speaks of; ok is false if it is over.
-func (t *Turn) attempt(ref workflow.AttemptRef) (in inst, ok bool) {
-	in, ok = t.locate(ref.Step)
+func (x *fold) attempt(ref workflow.AttemptRef) (in inst, ok bool) {
+	in, ok = x.locate(ref.Step)
 	if !ok || in.open() == nil || !in.node.kind.worker || in.open().Fence != ref.Fence || in.open().Walked {
 		return inst{}, false
 	}
@@ -123,7 +123,7 @@ func (t *Turn) onResult(r workflow.ActivityResult) error {
 	case r.Pending:
 		t.pend(in)
 	case r.Error != nil:
-		t.fail(in, r.Error, true)
+		t.failAfter(in, r.Error, r.RetryAfter)
 	case r.Continue != nil:
 		t.agentTurn(in, r.Continue)
 	case t.isEntry(in):

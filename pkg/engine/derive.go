@@ -135,7 +135,6 @@ func (x *fold) linkFrame(f, parent *workflow.Frame, at int) {
 
 // linkOpen enters an open step and what is inside it.
 func (x *fold) linkOpen(in inst) {
-	x.enter(in)
 	o := in.open()
 	if sc := o.Scope; sc != nil {
 		for _, list := range [][]*workflow.Frame{sc.Frames, sc.Kept, {sc.Previous}} {
@@ -147,6 +146,7 @@ func (x *fold) linkOpen(in inst) {
 		}
 		sc.Open, sc.Done = countFrames(sc), countClosed(sc)
 	}
+	x.enter(in)
 	if o.Task != nil && o.Task.Notify != nil {
 		x.linkSide(o.Task.Notify)
 	}

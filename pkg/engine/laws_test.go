@@ -37,12 +37,7 @@ func compile(t testing.TB, yaml string) *Program {
 	t.Helper()
 	doc := "dsl: wovyr/v1\nname: test\n" + strings.ReplaceAll(yaml, "\t", "  ")
 	def, found := dsl.Compile("test.yaml", []byte(doc))
-	for _, d := range found {
-		if def == nil {
-			t.Fatalf("%v\n%s", d, doc)
-		}
-	}
-	require.NotNil(t, def)
+	require.NotNil(t, def, "%v\n%s", found, doc)
 	p, err := Link(def)
 	require.NoError(t, err)
 	return p

@@ -142,7 +142,7 @@ func (x *fold) startOf(step string, c *workflow.ChildLink) workflow.StartChild {
 	s := x.s
 	return workflow.StartChild{
 		Step: step, Child: c.Child, Tenant: s.Tenant, Workflow: c.Workflow, Definition: c.Definition, Correlation: s.Correlation,
-		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child}, Undo: c.Undo,
+		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child}, Undo: c.Undo, Notify: !c.Wait,
 	}
 }
 
@@ -192,7 +192,7 @@ func (x *fold) run(in inst, running bool) workflow.RunActivity {
 	o, st := in.open(), in.node.step
 	a := &lazyActivation{make: func() *expr.Activation { return x.at(in) }}
 	c := workflow.RunActivity{
-		AttemptRef: workflow.AttemptRef{Step: in.path, Attempt: o.Attempt, Fence: o.Fence}, By: o.By, Running: running, LeaseUntil: o.LeaseUntil,
+		AttemptRef: workflow.AttemptRef{Step: in.path, Attempt: o.Attempt, Fence: o.Fence}, By: o.By, Running: running, Worker: o.Worker, LeaseUntil: o.LeaseUntil,
 		Kind: st.Kind, Name: st.Call.Name, Target: o.Target, Input: o.Input, Schema: st.Call.Output, Key: x.s.Execution + "/" + in.path,
 		ScheduleBy: o.ScheduleBy, MaxMemory: st.MaxMemory, Idempotent: st.Idempotent, Callback: st.Call.Callback, Uses: st.Uses,
 	}
@@ -286,7 +286,7 @@ func demandShards(x *fold, in inst, out *[]workflow.Command) {
 }
 
 func (x *fold) startShardOf(in inst, k int) workflow.StartChild {
-	c := x.startOf(in.path, &workflow.ChildLink{Child: x.shardID(in, k), Workflow: x.s.Workflow, Definition: x.s.Definition})
+	c := x.startOf(in.path, &workflow.ChildLink{Child: x.shardID(in, k), Workflow: x.s.Workflow, Definition: x.s.Definition, Wait: true})
 	c.Hash, c.Input, c.Shard = x.s.Hash, x.s.Input, x.shard(in, k)
 	return c
 }

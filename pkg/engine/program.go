@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/wovyr/wovyr/pkg/expr"
-	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -15,8 +14,6 @@ type Program struct {
 	def    *workflow.Definition
 	bodies []*body // in the order of the document, outer ones first
 	exits  []int   // steps of on_exit in the root body, in their order
-	wm     fsm.Machine[fsm.WorkflowState, fsm.WorkflowEvent]
-	am     fsm.Machine[fsm.ActivityState, fsm.ActivityEvent]
 }
 
 // body is a scope of steps: the workflow's, or the inside of a foreach, loop, race branch or group.
@@ -69,7 +66,7 @@ type edge struct {
 // Link works out a definition. It returns an error for one that no compiler made: unknown steps, kinds
 // or expressions.
 func Link(def *workflow.Definition) (*Program, error) {
-	p := &Program{def: def, wm: fsm.WorkflowV1(), am: fsm.ActivityV1()}
+	p := &Program{def: def}
 	if _, err := p.link(&def.Body, nil, 0, ""); err != nil {
 		return nil, fmt.Errorf("engine: link %s: %w", def.Name, err)
 	}

@@ -37,7 +37,7 @@ func Redrive(p *Program, history []workflow.Recorded, o RedriveOptions) (workflo
 		return workflow.Start{}, errors.New("engine: the work of this execution was undone, so there is nothing to go on from: start a new one")
 	}
 	for _, from := range o.From {
-		if b, name, _ := p.bodyOf(from); b == nil || b.byName[name] < 0 {
+		if b, _, _ := p.bodyOf(from); b == nil {
 			return workflow.Start{}, fmt.Errorf("engine: redrive from %s: there is no such step in version %s", from, o.Definition)
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"hash/fnv"
 	"strconv"
+	"time"
 
 	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -17,19 +18,24 @@ var defaultRetry = workflow.Retry{
 
 // fail ends the attempt of a running step. ran says that something was really tried, so that trying again makes sense.
 func (t *Turn) fail(in inst, err *workflow.Error, ran bool) {
-	t.endSides(in)
 	if ran {
-		again, changed := t.retry(in, err)
-		if again {
-			return
-		}
-		err = changed
+		t.failAfter(in, err, 0)
+		return
 	}
+	t.endSides(in)
 	t.giveUp(in, err)
 }
 
+// failAfter ends an attempt that was really made. pause is how long the failing side asks to be left alone.
+func (t *Turn) failAfter(in inst, err *workflow.Error, pause int64) {
+	t.endSides(in)
+	if again, stands := t.retry(in, err, pause); !again {
+		t.giveUp(in, stands)
+	}
+}
+
 // retry makes another attempt if the policy allows one. Otherwise it returns the error that stands.
-func (t *Turn) retry(in inst, err *workflow.Error) (bool, *workflow.Error) {
+func (t *Turn) retry(in inst, err *workflow.Error, pause int64) (bool, *workflow.Error) {
 	if !in.node.kind.worker && !in.node.kind.retries || t.winding(in) {
 		return false, err
 	}
@@ -56,7 +62,7 @@ func (t *Turn) retry(in inst, err *workflow.Error) (bool, *workflow.Error) {
 		e := workflow.Errorf("limits.retries", workflow.CategoryWorkflow, "the execution has made its %d retries; the last failure was %s", limit, err.Error())
 		return false, e
 	}
-	wait, bad := t.backoff(in, policy, a)
+	wait, bad := t.backoff(in, policy, pause, a)
 	if bad != nil {
 		return false, bad
 	}
@@ -93,8 +99,12 @@ func retries(p *workflow.Retry, err *workflow.Error) bool {
 	return false
 }
 
-// backoff is the delay before the next attempt, in nanoseconds.
-func (t *Turn) backoff(in inst, p *workflow.Retry, a *lazyActivation) (int64, *workflow.Error) {
+// maxPause is the longest that a failing side can ask to be left alone where the policy has no max_delay.
+const maxPause = int64(24 * time.Hour)
+
+// backoff is the delay before the next attempt, in nanoseconds: that of the policy, or longer where the failing side asks
+// for it, but never above max_delay.
+func (t *Turn) backoff(in inst, p *workflow.Retry, pause int64, a *lazyActivation) (int64, *workflow.Error) {
 	first, err := duration(&p.Delay, a)
 	if err != nil {
 		return 0, err
@@ -123,7 +133,10 @@ func (t *Turn) backoff(in inst, p *workflow.Retry, a *lazyActivation) (int64, *w
 	if p.Jitter > 0 {
 		d = min(int64(float64(d)*(1+p.Jitter*(2*t.chance(in, attempt)-1))), most)
 	}
-	return max(d, 0), nil
+	if p.MaxDelay == nil {
+		most = maxPause
+	}
+	return max(d, min(pause, most), 0), nil
 }
 
 // chance is a number from 0 to 1 that follows from names, so that replay and other workers agree on it.

@@ -13,8 +13,9 @@ type RunActivity struct {
 	// By is the message under whose guard the attempt was committed (commit protocol, point 4).
 	By string `json:"by,omitempty"`
 	// Running says that the attempt's start is in the history: a receiver recovers it when the lease is over.
-	Running    bool  `json:"running,omitempty"`
-	LeaseUntil int64 `json:"lease_until,omitempty"`
+	Running    bool   `json:"running,omitempty"`
+	LeaseUntil int64  `json:"lease_until,omitempty"`
+	Worker     string `json:"worker,omitempty"` // who runs it, if that is in the history
 
 	Kind Kind   `json:"kind"`
 	Name string `json:"name,omitempty"`
@@ -71,6 +72,8 @@ type StartChild struct {
 	Input       Payload `json:"input,omitzero"`
 	Parent      Parent  `json:"parent"`
 	Shard       *Shard  `json:"shard,omitempty"`
+	// Notify asks for a ChildBegun once the start is safe: the step waits for nothing more.
+	Notify bool `json:"notify,omitempty"`
 	// Undo is the ended execution whose work the child undoes: engine.Undo makes its start.
 	Undo string `json:"undo,omitempty"`
 }

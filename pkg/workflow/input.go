@@ -41,6 +41,8 @@ type ActivityResult struct {
 	StartedAt int64   `json:"started_at,omitempty"`
 	Output    Payload `json:"output,omitzero"`
 	Error     *Error  `json:"error,omitempty"`
+	// RetryAfter is how long the failing side asks to wait, in nanoseconds: the next attempt does not come sooner.
+	RetryAfter int64 `json:"retry_after,omitempty"`
 	// Pending says that the call of a step with `callback: true` was made and the answer will come.
 	Pending  bool           `json:"pending,omitempty"`
 	Continue *AgentContinue `json:"continue,omitempty"`
