@@ -164,11 +164,11 @@ func durationBetween(from, to time.Time) (any, *failure) {
 func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func parseTime(text string) (time.Time, *failure) {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	// time.Parse takes a little more than RFC 3339.
+	t, err := time.ParseInLocation(time.RFC3339Nano, text, time.UTC)
+	// package time takes a little more than RFC 3339.
 	if err != nil || len(text) < len("2006-01-02T15:04:05Z") || text[10] != 'T' || text[13] != ':' || strings.Contains(text, ",") {
 		x := failf(CodeRange, "%q is no time", shorten(text)).or("write it as 2026-01-31T09:00:00Z or 2026-01-31T09:00:00+02:00")
-		if _, err := time.Parse(time.DateOnly, text); err == nil {
+		if _, err := time.ParseInLocation(time.DateOnly, text, time.UTC); err == nil {
 			x.or("write it as %sT00:00:00Z", text)
 		}
 		return time.Time{}, x

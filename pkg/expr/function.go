@@ -1,7 +1,8 @@
 package expr
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -333,14 +334,11 @@ func makeFunctions(groups ...[]*function) map[string]*function {
 
 func init() {
 	macros = makeMacros()
-	for name := range functions {
-		functionNames = append(functionNames, name)
+	functionNames = append(slices.Collect(maps.Keys(functions)), slices.Collect(maps.Keys(macros))...)
+	slices.Sort(functionNames)
+	for _, name := range functionNames {
 		if space, _, ok := strings.Cut(name, "."); ok {
 			functionSpaces[space] = true
 		}
 	}
-	for name := range macros {
-		functionNames = append(functionNames, name)
-	}
-	sort.Strings(functionNames)
 }

@@ -248,7 +248,7 @@ func twoSets(f *frame, args []any) (a, b map[string]bool, bad *failure) {
 }
 
 func isSubset(a, b map[string]bool) bool {
-	for id := range a {
+	for id := range a { // order-free: the answer is whether all are there
 		if !b[id] {
 			return false
 		}
@@ -271,7 +271,7 @@ func callSetsIntersects(f *frame, args []any) (any, *failure) {
 	if bad != nil {
 		return nil, bad
 	}
-	for id := range a {
+	for id := range a { // order-free: the answer is whether one is there
 		if b[id] {
 			return true, nil
 		}

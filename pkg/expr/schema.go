@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -169,7 +171,7 @@ func (s *schemaReader) object(o *object) *Type {
 			delete(required, name)
 		}
 	}
-	for name := range required {
+	for _, name := range slices.Sorted(maps.Keys(required)) {
 		t.fields = append(t.fields, field{name, Dyn, true})
 	}
 	sort.Slice(t.fields, func(i, j int) bool { return t.fields[i].name < t.fields[j].name })

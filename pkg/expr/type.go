@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -80,10 +82,9 @@ func Record(fields map[string]*Type, closed bool) *Type {
 	if closed {
 		t.open = oneOfUs
 	}
-	for name, typ := range fields {
-		t.fields = append(t.fields, field{name: name, typ: typ, required: true})
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		t.fields = append(t.fields, field{name: name, typ: fields[name], required: true})
 	}
-	sort.Slice(t.fields, func(i, j int) bool { return t.fields[i].name < t.fields[j].name })
 	return t
 }
 

@@ -5,7 +5,8 @@ import (
 	"bytes"
 	_ "embed"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -65,11 +66,7 @@ func zone(name string) (*time.Location, *failure) {
 }
 
 func noZone(name string) *failure {
-	var names []string
-	for known := range zones.files {
-		names = append(names, known)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(zones.files))
 	x := failf(CodeRange, "there is no time zone %q", name).or("use a name such as Europe/Stockholm, or an offset such as +02:00")
 	if hint := didYouMean(name, names); hint != "" {
 		x.hint = hint
@@ -116,7 +113,7 @@ func offsetZone(name string) (*time.Location, *failure) {
 	case '+':
 		text = name[1:]
 	}
-	t, err := time.Parse("15:04", text)
+	t, err := time.ParseInLocation("15:04", text, time.UTC)
 	if err != nil || len(text) != len("15:04") {
 		return nil, noZone(name)
 	}
