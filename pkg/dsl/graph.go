@@ -1,6 +1,10 @@
 package dsl
 
-import "slices"
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
 
 // graph is a directed graph over 0…n-1 whose edges lead from what ends first to what waits for it. It is made to be
 // searched for cycles: they are found with the edges that cause them.
@@ -20,8 +24,11 @@ func newGraph(n int, rank []int) *graph { return &graph{out: make([][]arc, n), r
 
 func (g *graph) add(a arc) { g.out[a.from] = append(g.out[a.from], a) }
 
+// drop takes an edge out, and the others that have the same cause.
 func (g *graph) drop(a arc) {
-	g.out[a.from] = slices.DeleteFunc(g.out[a.from], func(b arc) bool { return b.to == a.to })
+	for v := range g.out {
+		g.out[v] = slices.DeleteFunc(g.out[v], func(b arc) bool { return b.to == a.to && b.cause == a.cause })
+	}
 }
 
 // components returns the strongly connected components (Tarjan), what comes last first.
@@ -92,14 +99,46 @@ func (t *tarjan) leave(v int) {
 	t.open, t.found = t.open[:at], append(t.found, component)
 }
 
-// order returns all nodes, each after those that its edges come from. The graph has no cycles.
+// order returns all nodes, each after those that its edges come from, of several the one of the lowest rank first. The graph
+// has no cycles.
 func (g *graph) order() []int {
-	components := g.components()
-	order := make([]int, 0, len(components))
-	for i := len(components) - 1; i >= 0; i-- {
-		order = append(order, components[i]...)
+	waits := make([]int, len(g.out))
+	for _, arcs := range g.out {
+		for _, a := range arcs {
+			waits[a.to]++
+		}
+	}
+	ready := &rankHeap{rank: g.rank}
+	for v, n := range waits {
+		if n == 0 {
+			heap.Push(ready, v)
+		}
+	}
+	order := make([]int, 0, len(g.out))
+	for ready.Len() > 0 {
+		v := heap.Pop(ready).(int)
+		order = append(order, v)
+		for _, a := range g.out[v] {
+			if waits[a.to]--; waits[a.to] == 0 {
+				heap.Push(ready, a.to)
+			}
+		}
 	}
 	return order
+}
+
+// rankHeap holds nodes, the one of the lowest rank first.
+type rankHeap struct{ nodes, rank []int }
+
+func (h *rankHeap) Len() int           { return len(h.nodes) }
+func (h *rankHeap) Less(i, j int) bool { return h.rank[h.nodes[i]] < h.rank[h.nodes[j]] }
+func (h *rankHeap) Swap(i, j int)      { h.nodes[i], h.nodes[j] = h.nodes[j], h.nodes[i] }
+func (h *rankHeap) Push(v any)         { h.nodes = append(h.nodes, v.(int)) }
+func (h *rankHeap) Pop() any {
+	last := len(h.nodes) - 1
+	v := h.nodes[last]
+	h.nodes = h.nodes[:last]
+	return v
 }
 
 // maxCycles bounds how many cycles of one graph are reported.
@@ -172,7 +211,9 @@ func (g *graph) shortest(start int, member map[int]bool) []arc {
 		v := queue[0]
 		queue = queue[1:]
 		next := slices.Clone(g.out[v])
-		slices.SortStableFunc(next, func(a, b arc) int { return g.rank[a.to] - g.rank[b.to] })
+		slices.SortStableFunc(next, func(a, b arc) int {
+			return cmp.Or(cmp.Compare(g.rank[a.to], g.rank[b.to]), cmp.Compare(a.cause.kind, b.cause.kind))
+		})
 		for _, a := range next {
 			if a.to == start {
 				return g.wayTo(a, start, by)

@@ -57,12 +57,15 @@ func (a *analysis) implyRead(s *site, target *unit) {
 			"the number of a join is needed before any of its needs has ended, so it cannot read `steps.%s`", target.step.Name)
 		return
 	}
-	if reader.impliedBy[target] == nil {
+	switch by := reader.impliedBy[target]; {
+	case by == nil:
 		if reader.impliedBy == nil {
 			reader.impliedBy = map[*unit]*site{}
 		}
 		reader.impliedBy[target] = s
 		reader.implied = append(reader.implied, target)
+	case s.unit.rank < by.unit.rank: // so that the order of the document does not matter
+		reader.impliedBy[target] = s
 	}
 }
 
@@ -92,7 +95,6 @@ const (
 	causeRead
 	causePick
 	causeStandIn // pick.to stands in for pick.from, which others wait for
-	causeEnd     // from a step to its own end; no cycle runs over it, for the edges from there run from the step too
 )
 
 // flow is the order in which the steps of one block run: a graph whose first nodes are the units of the block, the others
@@ -117,7 +119,7 @@ func (a *analysis) flowOf(b *block) *flow {
 			nodes++
 		}
 	}
-	f.graph = newGraph(nodes, b.ranks(nodes))
+	f.graph = newGraph(nodes, f.ranks())
 	for _, u := range b.units {
 		for i := range u.picks {
 			f.addPick(&u.picks[i])
@@ -126,22 +128,19 @@ func (a *analysis) flowOf(b *block) *flow {
 			f.addNeed(u, n)
 		}
 	}
-	for v := len(b.units); v < nodes; v++ {
-		f.graph.add(arc{f.caught[v].index, v, cause{kind: causeEnd}})
-	}
 	return f
 }
 
-// ranks orders the units of a block by name, whatever their order in the document; stand-ins come last.
-func (b *block) ranks(nodes int) []int {
-	byName := slices.Clone(b.units)
+// ranks orders the nodes by the names of their steps, whatever the order of the document; stand-ins come last.
+func (f *flow) ranks() []int {
+	byName := slices.Clone(f.block.units)
 	slices.SortStableFunc(byName, func(u, v *unit) int { return strings.Compare(u.step.Name, v.step.Name) })
-	rank := make([]int, nodes)
+	rank := make([]int, len(byName)+len(f.caught))
 	for i, u := range byName {
 		rank[u.index] = i
 	}
-	for i := len(b.units); i < nodes; i++ {
-		rank[i] = i
+	for v := len(byName); v < len(rank); v++ {
+		rank[v] = len(byName) + rank[f.caught[v].index]
 	}
 	return rank
 }
