@@ -42,7 +42,7 @@ var layers = []tidy.Layer{
 	{Path: "pkg/worker/porttest", May: only("pkg/worker", "pkg/workflow")},
 
 	// Platforms: each knows its own store, and not the other platform.
-	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/eventstore/memory", "pkg/eventstore/sqlite"), below...), Tests: only("pkg/worker/porttest")},
+	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest")},
 	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/aws/...", "pkg/eventstore/dynamodb"), below...), Tests: only("pkg/worker/porttest")},
 
 	// What stands on top.

@@ -54,7 +54,7 @@ func ParseRef(text string) (Ref, error) {
 		copy(r.Hash[:], b)
 		_, err = fmt.Sscanf(size, "%d", &r.Size)
 	}
-	if err != nil || r.String() != text {
+	if err != nil || r.Size < 0 || r.String() != text {
 		return Ref{}, &InvalidError{Field: "payload reference", Reason: fmt.Sprintf("%q is not sha256:HEX:SIZE", text)}
 	}
 	return r, nil

@@ -16,3 +16,11 @@ func TestStore(t *testing.T) {
 		}
 	})
 }
+
+func TestPayloads(t *testing.T) {
+	storetest.RunPayloads(t, func(*testing.T) storetest.PayloadSubject {
+		const limit = 3_000_000
+		p := memory.NewPayloads(limit)
+		return storetest.PayloadSubject{Store: p, Limit: limit, Stored: p.Stored, Rewrite: p.Rewrite}
+	})
+}

@@ -136,3 +136,10 @@ func (p *Payloads) Rewrite(tenant string, ref eventstore.Ref, content []byte) {
 	defer p.mu.Unlock()
 	p.items[payloadKey{tenant, ref}].bytes = content
 }
+
+// Stored returns the number of payloads.
+func (p *Payloads) Stored() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.items)
+}

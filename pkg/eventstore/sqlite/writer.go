@@ -23,9 +23,9 @@ type writer struct {
 	leading bool
 
 	// All below is the leader's.
-	conn    *conn
-	batch   []*request
-	streams streamCache
+	conn                 *conn
+	batch                []*request
+	streams              streamCache
 	writes, transactions atomic.Int64
 
 	// broken is set when a commit failed: what the file then holds is known only after it was opened again.
