@@ -44,6 +44,15 @@ func (r *Registry) Add(k Kind) error {
 	return nil
 }
 
+// Replace puts another activity in the place of a registered kind, as a simulation or a test of workflows does.
+func (r *Registry) Replace(k Kind) error {
+	if _, there := r.kinds[k.Name]; !there || k.Activity == nil {
+		return fmt.Errorf("activity: there is no kind %q to replace", k.Name)
+	}
+	r.kinds[k.Name] = k
+	return nil
+}
+
 // MustAdd is Add for set-up code: it panics where Add fails.
 func (r *Registry) MustAdd(k Kind) {
 	if err := r.Add(k); err != nil {

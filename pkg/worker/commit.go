@@ -1,0 +1,146 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/wovyr/wovyr/pkg/engine"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/fsm"
+	"github.com/wovyr/wovyr/pkg/workflow"
+	"github.com/wovyr/wovyr/pkg/workflow/codec"
+)
+
+// commit stores a decision: one conditional write (commit protocol, points 1 to 3). x then stands at the new version. A
+// *eventstore.ConflictError says that somebody else wrote first; x is of no use any more then, nor after any other error.
+func (w *Worker) commit(ctx context.Context, x *execution, d *engine.Decision, causes []string) error {
+	first := d.Events[0]
+	x.state = d.State
+	batch := &codec.Batch{At: first.At, Workflow: x.state.Workflow, Correlation: x.state.Correlation, Worker: w.Name, Causes: causes,
+		Events: make([]workflow.Event, len(d.Events))}
+	for i, e := range d.Events {
+		batch.Events[i] = e.Event
+	}
+	c := eventstore.Commit{First: first.Version, Last: x.state.Version, Checkpoint: x.checkpoint, Nonce: w.Entropy.Nonce(), Prev: x.hash}
+	data, err := codec.CBOR{}.Encode(batch)
+	if err != nil {
+		return err
+	}
+	if x.since+len(data) > max(w.Limits.Checkpoint, x.size) {
+		if data, err = w.checkpoint(ctx, x, batch); err != nil {
+			return fmt.Errorf("worker: checkpoint of %s: %w", x.stream, err)
+		}
+		c.Checkpoint = c.First
+	}
+	c.Data = data
+	if err := eventstore.AppendSurely(ctx, w.Store, x.stream, c, w.row(x), eventstore.Patience{Tries: w.Limits.Writes}); err != nil {
+		return err
+	}
+	x.committed(&c, batch.State != nil)
+	x.warm = false
+	if w.Committed != nil {
+		w.Committed(x.stream, d.Events, x.state)
+	}
+	return nil
+}
+
+// checkpoint adds the state to a batch, by reference if it is large, and encodes it anew.
+func (w *Worker) checkpoint(ctx context.Context, x *execution, batch *codec.Batch) ([]byte, error) {
+	state, err := codec.EncodeState(x.state)
+	if err != nil {
+		return nil, err
+	}
+	x.size = len(state)
+	if len(state) <= w.Limits.StateInline {
+		batch.State = x.state
+	} else {
+		ref, err := w.Payloads.Put(ctx, x.stream, bytes.NewReader(state))
+		if err != nil {
+			return nil, err
+		}
+		batch.StateRef = ref.String()
+	}
+	return codec.CBOR{}.Encode(batch)
+}
+
+// row is the execution's entry in the index as of its state.
+func (w *Worker) row(x *execution) *eventstore.Row {
+	s := x.state
+	definition, _ := strconv.ParseUint(s.Definition, 10, 64) // checked when the program was loaded
+	r := &eventstore.Row{
+		Stream: x.stream, Workflow: s.Workflow, Definition: definition, Started: s.CreatedAt,
+		Version: s.Version, Status: s.Status.String(), Outcome: outcomeOf(s), Open: !s.Status.Terminal(), Updated: s.At,
+	}
+	for _, l := range s.Labels {
+		r.Labels = append(r.Labels, eventstore.Label{Key: l.Key, Value: l.Value})
+	}
+	if s.Origin.Parent != nil {
+		r.Parent = s.Origin.Parent.Execution
+	}
+	r.Wake, r.Due = w.wakeAndDue(x)
+	return r
+}
+
+// wakeAndDue says when the execution wants to be woken, and by when it must have moved if nothing is lost (commit
+// protocol, point 13).
+func (w *Worker) wakeAndDue(x *execution) (wake, due int64) {
+	wake, _ = engine.Due(x.program, x.state)
+	now := x.state.At
+	if x.state.Status.Terminal() {
+		if len(engine.Outstanding(x.program, x.state)) > 0 {
+			return 0, now + int64(w.Limits.Dispatch)
+		}
+		return 0, 0
+	}
+	due = now + int64(w.Limits.Recheck)
+	if wake > 0 {
+		due = min(due, wake+int64(w.Limits.Dispatch))
+	}
+	if inFlight(x) {
+		due = min(due, now+int64(w.Limits.Dispatch)+int64(w.Limits.Lease))
+	}
+	return wake, due
+}
+
+// inFlight reports whether the execution waits for something that a message of ours must bring about, so that losing the message
+// would stop it: an attempt, a child, the rest of a decision.
+func inFlight(x *execution) bool {
+	s := x.state
+	return s.Status != fsm.WorkflowStateWaiting() || len(s.Closing) > 0 || slices.Contains(engine.Reasons(x.program, s), workflow.WaitChild)
+}
+
+// Idle reports whether the row of an open execution says that nothing is under way: it waits for its Wake, or for something from
+// outside that comes by itself.
+func (w *Worker) Idle(r eventstore.Row) bool {
+	due := r.Updated + int64(w.Limits.Recheck)
+	if r.Wake > 0 {
+		due = min(due, r.Wake+int64(w.Limits.Dispatch))
+	}
+	return r.Open && r.Due == due
+}
+
+func outcomeOf(s *workflow.State) string {
+	switch {
+	case !s.Status.Terminal():
+		return ""
+	case s.Ending == nil:
+		return string(workflow.OutcomeCompleted)
+	case s.Compensated:
+		return string(s.Ending.Outcome) + " compensated"
+	}
+	return string(s.Ending.Outcome)
+}
+
+func hash64(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()
+}
+
+// at is a time for people and libraries.
+func at(ns int64) time.Time { return time.Unix(0, ns).UTC() }

@@ -1,0 +1,182 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/wovyr/wovyr/pkg/engine"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Names of notices that a terminal execution owes (eventstore.Notices).
+const (
+	noticeParent = "parent"
+	noticeNext   = "next"
+)
+
+// dispatch carries out commands after their commit. Each may be carried out twice.
+func (w *Worker) dispatch(ctx context.Context, x *execution, commands []workflow.Command) error {
+	out := outbox{w: w, x: x}
+	for _, c := range commands {
+		if err := out.add(ctx, c); err != nil {
+			return fmt.Errorf("worker: %s of %s: %w", c.CommandType(), x.stream, err)
+		}
+	}
+	return out.flush(ctx)
+}
+
+// outbox gathers what can be sent together.
+type outbox struct {
+	w        *Worker
+	x        *execution
+	messages []Message
+	tasks    []Task
+}
+
+func (o *outbox) add(ctx context.Context, c workflow.Command) error {
+	w, x := o.w, o.x
+	switch c := c.(type) {
+	case workflow.RunActivity:
+		if !c.Running {
+			o.tasks = append(o.tasks, w.task(x, c))
+		}
+	case workflow.WakeAt:
+		return w.Timers.Arm(ctx, x.stream, c.At, c.Coarse)
+	case workflow.SendContinue:
+		o.send(x.stream, x.version(), workflow.Continue{})
+	case workflow.StartChild:
+		return o.startChild(ctx, c)
+	case workflow.CancelChild:
+		return o.cancelChild(ctx, c)
+	case workflow.AwaitEvent:
+		return o.subscribe(ctx, c)
+	case workflow.NotifyParent:
+		return o.notify(ctx, c)
+	case workflow.StartNext:
+		return o.startNext(ctx, c)
+	case workflow.AwaitTask, workflow.AwaitCallback, workflow.AwaitOperator:
+		// They show in the state: whoever lists tasks reads it there.
+	}
+	return nil
+}
+
+func (o *outbox) send(to eventstore.Stream, floor uint64, in workflow.Input) {
+	o.messages = append(o.messages, Message{ID: o.w.Entropy.ID(), Stream: to, Floor: floor, Input: in})
+}
+
+func (o *outbox) flush(ctx context.Context) error {
+	if len(o.tasks) > 0 {
+		if err := o.w.Tasks.Send(ctx, o.tasks...); err != nil {
+			return fmt.Errorf("worker: send tasks of %s: %w", o.x.stream, err)
+		}
+	}
+	if len(o.messages) > 0 {
+		if err := o.w.Inbox.Send(ctx, o.messages...); err != nil {
+			return fmt.Errorf("worker: send messages of %s: %w", o.x.stream, err)
+		}
+	}
+	return nil
+}
+
+// task makes a fresh message for an attempt.
+func (w *Worker) task(x *execution, c workflow.RunActivity) Task {
+	return Task{ID: w.Entropy.ID(), Stream: x.stream, Floor: x.version(), AttemptRef: c.AttemptRef, Class: w.classOf(string(c.Kind), c.Name)}
+}
+
+// resend carries out again what a message may have asked for when it was handled before: attempts under its guard, and
+// what is not tied to a message at all (commit protocol, point 4).
+func (w *Worker) resend(ctx context.Context, x *execution, message string) error {
+	if x.state == nil {
+		return nil
+	}
+	return w.dispatch(ctx, x, engine.OutstandingBy(x.program, x.state, message))
+}
+
+func (o *outbox) startChild(ctx context.Context, c workflow.StartChild) error {
+	child := eventstore.Stream{Tenant: c.Tenant, ID: c.Child}
+	start, err := o.w.childStart(ctx, o.x, c)
+	var unknown *UnknownWorkflowError
+	if errors.As(err, &unknown) {
+		failed := workflow.Errorf("workflow.unknown", workflow.CategoryWorkflow, "%s", unknown)
+		o.send(o.x.stream, 0, workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeFailed, Error: failed})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o.send(child, 0, start)
+	if c.Notify {
+		o.send(o.x.stream, 0, workflow.ChildBegun{Step: c.Step, Child: c.Child})
+	}
+	return nil
+}
+
+// childStart is the start of a child: of a workflow by name, or of a shard or its undoing by the parent's own definition.
+func (w *Worker) childStart(ctx context.Context, x *execution, c workflow.StartChild) (workflow.Start, error) {
+	start := workflow.Start{Execution: c.Child, Tenant: c.Tenant, Workflow: c.Workflow, Definition: c.Definition, Hash: c.Hash, Correlation: c.Correlation,
+		Input: c.Input, Origin: workflow.Origin{Parent: &c.Parent, Shard: c.Shard}}
+	if c.Undo != "" {
+		return w.undoStart(ctx, c)
+	}
+	if c.Hash != "" {
+		return start, nil
+	}
+	d, err := w.Programs.Resolve(ctx, c.Tenant, c.Workflow, c.Definition, c.Child)
+	if err != nil {
+		return start, err
+	}
+	start.Definition, start.Hash = strconv.FormatUint(d.Version, 10), d.Hash.String()
+	return start, nil
+}
+
+// undoStart is the start of an execution that undoes the work of another, ended one.
+func (w *Worker) undoStart(ctx context.Context, c workflow.StartChild) (workflow.Start, error) {
+	ended := eventstore.Stream{Tenant: c.Tenant, ID: c.Undo}
+	var history []workflow.Recorded
+	for after := uint64(0); ; after = history[len(history)-1].Version {
+		page, err := w.History(ctx, ended, after, eventstore.MaxPage)
+		if err != nil {
+			return workflow.Start{}, err
+		}
+		if len(page) == 0 {
+			return engine.Undo(history, c)
+		}
+		for _, e := range page {
+			history = append(history, e.Recorded)
+		}
+	}
+}
+
+func (o *outbox) cancelChild(ctx context.Context, c workflow.CancelChild) error {
+	start, err := o.w.childStart(ctx, o.x, c.Start)
+	if err != nil {
+		return err
+	}
+	o.send(eventstore.Stream{Tenant: c.Start.Tenant, ID: c.Child}, 0,
+		workflow.Cancel{ID: "parent/" + o.x.stream.ID + "/" + c.Step, Origin: c.Origin, Mode: c.Mode, Reason: c.Reason, Start: &start})
+	return nil
+}
+
+// notify tells the parent of this execution's end until the parent has acknowledged it.
+func (o *outbox) notify(ctx context.Context, c workflow.NotifyParent) error {
+	known, err := o.w.Store.Acknowledged(ctx, o.x.stream, noticeParent)
+	if err == nil && !known {
+		o.send(eventstore.Stream{Tenant: c.Tenant, ID: c.Parent.Execution}, 0, c.End)
+	}
+	return err
+}
+
+// startNext starts the execution that goes on for this one.
+func (o *outbox) startNext(ctx context.Context, c workflow.StartNext) error {
+	known, err := o.w.Store.Acknowledged(ctx, o.x.stream, noticeNext)
+	if err != nil || known {
+		return err
+	}
+	if err := o.w.Inbox.Send(ctx, Message{ID: o.w.Entropy.ID(), Stream: eventstore.Stream{Tenant: c.Start.Tenant, ID: c.Start.Execution}, Input: c.Start}); err != nil {
+		return err
+	}
+	return o.w.Store.Acknowledge(ctx, o.x.stream, noticeNext)
+}

@@ -1,0 +1,236 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/expr"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Secrets gives the values of secrets to activities (commit protocol: names only in histories). The error is a *workflow.Error.
+type Secrets interface {
+	Secret(ctx context.Context, tenant, name string) (string, error)
+}
+
+// Links makes the addresses and tokens that people and services answer at.
+type Links interface {
+	// Callback is where the answer of a call comes in, and the token that proves who sends it.
+	Callback(s eventstore.Stream, ref workflow.AttemptRef) (url, token string)
+	// Task is where a person decides.
+	Task(s eventstore.Stream, step string) string
+}
+
+// document makes what an activity reads of a payload: references as parts to be streamed, deferred expressions evaluated.
+func (w *Worker) document(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity, p workflow.Payload) (activity.Document, error) {
+	d := activity.Document{JSON: []byte(p.JSON)}
+	for _, h := range p.Holes {
+		part := activity.Part{At: h.At}
+		if h.Ref != nil {
+			ref, err := refOf(h.Ref)
+			if err != nil {
+				return d, err
+			}
+			part.Size = ref.Size
+			part.Open = func(ctx context.Context) (io.ReadCloser, error) { return w.open(ctx, s.Tenant, ref, h.Ref.Path) }
+		} else {
+			v, err := expr.ResolveDeferred(*h.Deferred, w.names(ctx, s, cmd))
+			if err != nil {
+				return d, err
+			}
+			part.Size = int64(len(v))
+			part.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(v)), nil }
+		}
+		d.Parts = append(d.Parts, part)
+	}
+	return d, nil
+}
+
+// open reads a payload, or the part of it at a path.
+func (w *Worker) open(ctx context.Context, tenant string, ref eventstore.Ref, path []string) (io.ReadCloser, error) {
+	r, err := w.Payloads.Open(ctx, tenant, ref)
+	if err != nil || len(path) == 0 {
+		return r, err
+	}
+	return newPartReader(r, path), nil
+}
+
+// names binds what only the worker knows.
+func (w *Worker) names(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity) func(root string) (expr.Binding, bool) {
+	return func(root string) (expr.Binding, bool) {
+		switch root {
+		case "secrets":
+			return expr.OfStruct(func(name string) (expr.Binding, bool) {
+				if w.Secrets == nil {
+					return expr.Binding{}, false
+				}
+				v, err := w.Secrets.Secret(ctx, s.Tenant, name)
+				return expr.OfString(v), err == nil
+			}, nil), true
+		case "callback":
+			if w.Links == nil {
+				return expr.Binding{}, false
+			}
+			url, token := w.Links.Callback(s, cmd.AttemptRef)
+			return fields(map[string]string{"url": url, "token": token}), true
+		case "task":
+			if w.Links == nil {
+				return expr.Binding{}, false
+			}
+			step := strings.TrimSuffix(cmd.Step, "!notify")
+			return fields(map[string]string{"url": w.Links.Task(s, step), "id": s.ID + "/" + step}), true
+		}
+		return expr.Binding{}, false
+	}
+}
+
+func fields(values map[string]string) expr.Binding {
+	return expr.OfStruct(func(name string) (expr.Binding, bool) {
+		v, ok := values[name]
+		return expr.OfString(v), ok
+	}, nil)
+}
+
+// result fills in what an activity came to: small values as they are, large ones by reference (commit protocol, point 10).
+func (w *Worker) result(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity, res activity.Result, out *workflow.ActivityResult) (err error) {
+	switch {
+	case res.Pending:
+		out.Pending = true
+		return nil
+	case res.Continue != nil:
+		out.Continue, err = continuation(res.Continue)
+		return err
+	}
+	if res.Stream != nil {
+		defer res.Stream.Close()
+		out.Output, err = w.absorb(ctx, s, cmd, res.Stream)
+		return err
+	}
+	if len(res.Output) == 0 {
+		res.Output = []byte("null")
+	}
+	value, err := expr.Canonical(res.Output)
+	if err != nil {
+		return activity.NewError(activity.CodeOutput, "the output is not JSON: %v", err)
+	}
+	if len(value) <= w.Limits.Inline {
+		out.Output = workflow.Inline(value)
+		return nil
+	}
+	known, err := expr.KnownParts(value, cmd.Uses, w.Limits.Known)
+	if err != nil {
+		return err
+	}
+	ref, err := w.Payloads.Put(ctx, s, bytes.NewReader(value))
+	if err != nil {
+		return fmt.Errorf("worker: store an output of %s: %w", s, err)
+	}
+	out.Output = byReference(ref, known)
+	return nil
+}
+
+// absorb reads an output to its end: into memory as long as it is small, else through it into the payload store.
+func (w *Worker) absorb(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity, r io.Reader) (workflow.Payload, error) {
+	head := make([]byte, w.Limits.Inline+1)
+	n, err := io.ReadFull(r, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		if n == 0 {
+			head, n = []byte("null"), 4
+		}
+		value, err := expr.Canonical(head[:n])
+		if err != nil {
+			return workflow.Payload{}, activity.NewError(activity.CodeOutput, "the output is not JSON: %v", err)
+		}
+		return workflow.Inline(value), nil
+	}
+	if err != nil {
+		return workflow.Payload{}, err
+	}
+	return w.store(ctx, s, cmd.Uses, io.MultiReader(bytes.NewReader(head), r))
+}
+
+// store streams a value into the payload store and keeps what expressions read of it.
+func (w *Worker) store(ctx context.Context, s eventstore.Stream, uses []workflow.Use, r io.Reader) (workflow.Payload, error) {
+	reading, writing := io.Pipe()
+	type reduced struct {
+		text []byte
+		err  error
+	}
+	parts := make(chan reduced, 1)
+	go func() {
+		text, err := reduce(reading, uses)
+		reading.CloseWithError(err) // nil lets the writer go on
+		if err == nil {
+			_, err = io.Copy(io.Discard, reading)
+		}
+		parts <- reduced{text, err}
+	}()
+	ref, putErr := w.Payloads.Put(ctx, s, io.TeeReader(r, writing))
+	writing.CloseWithError(putErr)
+	known := <-parts
+	if known.err != nil && putErr == nil {
+		putErr = known.err
+	}
+	if putErr != nil {
+		if known.err != nil {
+			return workflow.Payload{}, known.err
+		}
+		return workflow.Payload{}, fmt.Errorf("worker: store an output of %s: %w", s, putErr)
+	}
+	value, err := expr.Canonical(known.text)
+	if err != nil {
+		return workflow.Payload{}, activity.NewError(activity.CodeOutput, "the output is not JSON: %v", err)
+	}
+	kept, err := expr.KnownParts(value, uses, w.Limits.Known)
+	if err != nil {
+		return workflow.Payload{}, err
+	}
+	return byReference(ref, kept), nil
+}
+
+func byReference(ref eventstore.Ref, known workflow.Value) workflow.Payload {
+	return workflow.Payload{JSON: workflow.Null, Holes: []workflow.Hole{{Ref: &workflow.Ref{Hash: ref.Hash.String(), Size: ref.Size, Known: known}}}}
+}
+
+func refOf(r *workflow.Ref) (eventstore.Ref, error) {
+	out := eventstore.Ref{Size: r.Size}
+	b, err := hex.DecodeString(r.Hash)
+	if err != nil || copy(out.Hash[:], b) != len(out.Hash) {
+		return out, fmt.Errorf("worker: %q is no hash of a payload", r.Hash)
+	}
+	return out, nil
+}
+
+func continuation(c *activity.Continue) (*workflow.AgentContinue, error) {
+	out := &workflow.AgentContinue{}
+	state, err := expr.Canonical(orNull(c.State))
+	if err != nil {
+		return nil, activity.NewError(activity.CodeOutput, "the state of the agent is not JSON: %v", err)
+	}
+	out.State = workflow.Inline(state)
+	for _, call := range c.Calls {
+		with, err := expr.Canonical(orNull(call.With))
+		if err != nil {
+			return nil, activity.NewError(activity.CodeOutput, "the input of call %s is not JSON: %v", call.ID, err)
+		}
+		a := workflow.AgentCall{ID: call.ID, Kind: call.Kind, Name: call.Name, Input: workflow.Inline(with)}
+		if call.Approve != "" {
+			a.Approve = []string{call.Approve}
+		}
+		out.Calls = append(out.Calls, a)
+	}
+	return out, nil
+}
+
+func orNull(b []byte) []byte {
+	if len(b) == 0 {
+		return []byte("null")
+	}
+	return b
+}

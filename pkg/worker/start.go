@@ -1,0 +1,115 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/wovyr/wovyr/pkg/engine"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/expr"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// StartRequest asks for an execution.
+type StartRequest struct {
+	Tenant, Workflow string
+	// Version is a number, an alias, or empty for the live one.
+	Version string
+	// Key is the caller's idempotency key: the same key finds the same execution. Empty: a new one each time.
+	Key         string
+	Input       workflow.Value
+	Correlation string
+	Labels      []workflow.Label
+	// By is who asks.
+	By string
+}
+
+// Started says which execution a request led to.
+type Started struct {
+	Execution  string
+	Workflow   string
+	Definition string
+	// Existed is set if an earlier request with the same key started it.
+	Existed bool
+}
+
+// KeyReusedError refuses a key that stands for another request.
+type KeyReusedError struct {
+	Key, Execution string
+}
+
+// Error says what to do.
+func (e *KeyReusedError) Error() string {
+	return fmt.Sprintf("idempotency key %q was used with another input, for execution %s: use a new key for a new request", e.Key, e.Execution)
+}
+
+// Start brings an execution into being, durably, and sends its first work (commit protocol, point 5). It may be repeated with the same key: a
+// repeat sends the work again.
+func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
+	id := w.executionID(r)
+	d, err := w.Programs.Resolve(ctx, r.Tenant, r.Workflow, r.Version, id)
+	if err != nil {
+		return Started{}, err
+	}
+	input, err := expr.Canonical(orNull(r.Input))
+	if err != nil {
+		return Started{}, err
+	}
+	start := workflow.Start{Execution: id, Tenant: r.Tenant, Workflow: r.Workflow, Definition: strconv.FormatUint(d.Version, 10), Hash: d.Hash.String(),
+		Correlation: r.Correlation, Key: r.Key, By: r.By, Labels: r.Labels, Input: workflow.Inline(input)}
+	if start.Correlation == "" {
+		start.Correlation = id
+	}
+	by := "start/" + id
+	dec, err := w.decide(ctx, proposal{
+		stream: eventstore.Stream{Tenant: r.Tenant, ID: id}, by: by, causes: []string{by},
+		open: func(ctx context.Context, x *execution) (err error) {
+			x.program, err = w.Programs.Load(ctx, r.Tenant, r.Workflow, d.Version)
+			return err
+		},
+		feed: func(x *execution, t *engine.Turn) error { return t.Handle(start) },
+	})
+	if err != nil {
+		return Started{}, err
+	}
+	out := Started{Execution: id, Workflow: r.Workflow, Definition: dec.state.Definition}
+	if len(dec.Events) > 0 {
+		return out, w.dispatch(ctx, dec.execution, dec.Commands)
+	}
+	out.Existed = true
+	return out, w.repeated(ctx, r, by, input, out)
+}
+
+// repeated checks that a repeat means the same, and sends what the first may not have sent.
+func (w *Worker) repeated(ctx context.Context, r StartRequest, by string, input workflow.Value, out Started) error {
+	s := eventstore.Stream{Tenant: r.Tenant, ID: out.Execution}
+	first, err := w.Created(ctx, s)
+	if err != nil {
+		return err
+	}
+	if string(first.Input.JSON) != string(input) || first.Workflow != r.Workflow {
+		return &KeyReusedError{Key: r.Key, Execution: out.Execution}
+	}
+	x, err := w.fresh(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer w.keep(x)
+	return w.resend(ctx, x, by)
+}
+
+// executionID derives an execution's ID from its idempotency key, so that a repeat finds it.
+func (w *Worker) executionID(r StartRequest) string {
+	if r.Key == "" {
+		return w.Entropy.ID()
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%s", len(r.Tenant), r.Tenant, len(r.Workflow), r.Workflow, r.Key))
+	return "k" + hex.EncodeToString(sum[:16])
+}
+
+// ErrNoExecution says that there is no execution of that ID.
+var ErrNoExecution = errors.New("worker: there is no execution of that ID")
