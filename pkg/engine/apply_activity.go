@@ -169,6 +169,7 @@ func applyCaught(x *fold, e *workflow.ActivityCaught) error {
 	if o := in.open(); o != nil {
 		failure = o.Error
 	}
+	x.s.Resigned = false
 	if len(e.Then) > 0 && in.host == nil {
 		x.stand(in, e.Then)
 	}
@@ -193,7 +194,7 @@ func applyPending(x *fold, e *workflow.ActivityPending) error {
 		return err
 	}
 	o := in.open()
-	o.Pending, o.LeaseUntil, o.TimeoutAt = true, 0, e.TimeoutAt
+	o.Pending, o.LeaseUntil, o.TimeoutAt, o.WaitBy = true, 0, e.TimeoutAt, e.WaitBy
 	x.after(in, before)
 	return nil
 }

@@ -239,7 +239,7 @@ func (x *fold) leaveChild(in inst, o *workflow.OpenStep, status workflow.Status)
 	}
 	for i := range o.Scope.Shards {
 		if o.Scope.Shards[i].State == workflow.ShardOpen {
-			x.s.Closing = append(x.s.Closing, closing(workflow.ChildLink{Step: in.path, Child: x.shardID(in, i)}, mode, "step "+in.path+" ended"))
+			x.s.Closing = append(x.s.Closing, closing(x.shardLink(in, i), mode, "step "+in.path+" ended"))
 		}
 	}
 }

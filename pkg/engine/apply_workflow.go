@@ -200,6 +200,7 @@ func applyOperatorMoved(x *fold, e *workflow.OperatorMoved) error {
 		return err
 	}
 	x.unhold(e.Step)
+	x.s.Resigned = true
 	failure := e.Error
 	if failure == nil {
 		failure = in.open().Error

@@ -146,7 +146,12 @@ func (t *Turn) pend(in inst) {
 		t.fail(in, err, false)
 		return
 	}
-	t.move(workflow.ActivityPending{Step: in.path, TimeoutAt: deadline(in.open().StartedAt, limit)})
+	wait, err := duration(in.node.step.WaitTimeout, t.lazily(in))
+	if err != nil {
+		t.fail(in, err, false)
+		return
+	}
+	t.move(workflow.ActivityPending{Step: in.path, TimeoutAt: deadline(in.open().StartedAt, limit), WaitBy: deadline(t.now, wait)})
 	t.ask(in)
 }
 

@@ -58,7 +58,7 @@ func (t *Turn) hasten(c workflow.Cancel) {
 	case e.Compensate || e.Abrupt || c.Mode == workflow.CancelGraceful:
 		return
 	case e.Graceful:
-		next.Compensate = c.Mode == workflow.CancelCompensated
+		next.Error, next.Compensate = cancelError(c), c.Mode == workflow.CancelCompensated
 	case c.Mode == workflow.CancelImmediate:
 		next.Abrupt = true
 	default:

@@ -12,8 +12,6 @@ import (
 // undoShards is the compensation of a foreach that was spread over shards: an execution for each, which undoes its work.
 var undoShards = &node{step: &workflow.Step{Name: "undo shards", Kind: workflow.KindWorkflow}, side: true}
 
-func init() { undoShards.kind = kinds[workflow.KindWorkflow] }
-
 // undoNext starts the compensation of the top of the stack.
 func (t *Turn) undoNext() {
 	if t.s.Undoing != nil || !t.fits(128) {

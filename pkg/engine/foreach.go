@@ -101,6 +101,10 @@ func (t *Turn) evalItems(in inst) (itemList, *workflow.Error) {
 		n, err := t.sizeOf(v)
 		return itemList{whole: &v, count: n}, err
 	}
+	if v.JSON.IsNull() || v.JSON[0] != '[' {
+		_, err = c.RenderList(a) // no list: the error says where and what it is
+		return itemList{}, exprError(err)
+	}
 	items, bad := listOf(v)
 	return itemList{items: items, count: len(items)}, bad
 }

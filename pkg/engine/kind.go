@@ -48,6 +48,7 @@ func init() {
 		workflow.KindFail:          {start: runFail},
 		workflow.KindContinueAsNew: {start: runContinueAsNew},
 	}
+	undoShards.kind = kinds[workflow.KindWorkflow]
 }
 
 // kindOf finds the kind of a step; nil if there is none: no Call and no kind of the language.

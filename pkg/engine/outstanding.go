@@ -142,7 +142,7 @@ func (x *fold) startOf(step string, c *workflow.ChildLink) workflow.StartChild {
 	s := x.s
 	return workflow.StartChild{
 		Step: step, Child: c.Child, Tenant: s.Tenant, Workflow: c.Workflow, Definition: c.Definition, Correlation: s.Correlation,
-		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child}, Undo: c.Undo, Notify: !c.Wait,
+		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child}, Hash: c.Hash, Undo: c.Undo, Notify: !c.Wait,
 	}
 }
 
@@ -286,8 +286,9 @@ func demandShards(x *fold, in inst, out *[]workflow.Command) {
 }
 
 func (x *fold) startShardOf(in inst, k int) workflow.StartChild {
-	c := x.startOf(in.path, &workflow.ChildLink{Child: x.shardID(in, k), Workflow: x.s.Workflow, Definition: x.s.Definition, Wait: true})
-	c.Hash, c.Input, c.Shard = x.s.Hash, x.s.Input, x.shard(in, k)
+	link := x.shardLink(in, k)
+	c := x.startOf(in.path, &link)
+	c.Input, c.Shard = x.s.Input, x.shard(in, k)
 	return c
 }
 

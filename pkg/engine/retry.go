@@ -218,7 +218,7 @@ func (t *Turn) catch(in inst, err *workflow.Error) bool {
 
 // holds reports whether a failure waits for an operator (on_failure: pause): nothing around the step takes it up.
 func (t *Turn) holds(in inst, err *workflow.Error) bool {
-	if t.p.def.OnFailure != workflow.OnFailurePause || in.node.exit() || t.s.Shard != nil || t.s.Ending != nil {
+	if t.p.def.OnFailure != workflow.OnFailurePause || in.node.exit() || t.s.Shard != nil || t.s.Ending != nil || t.s.Resigned {
 		return false
 	}
 	for {

@@ -19,6 +19,11 @@ func (x *fold) shardID(in inst, k int) string {
 	return x.s.Execution + "/" + in.path + shardMark + strconv.Itoa(k)
 }
 
+// shardLink is shard k of a foreach as a child.
+func (x *fold) shardLink(in inst, k int) workflow.ChildLink {
+	return workflow.ChildLink{Step: in.path, Child: x.shardID(in, k), Workflow: x.s.Workflow, Definition: x.s.Definition, Hash: x.s.Hash, Wait: true}
+}
+
 // shardOf is the inverse of shardID; -1 if the ID is none of this foreach.
 func (x *fold) shardOf(in inst, id string) int {
 	rest, ok := strings.CutPrefix(id, x.s.Execution+"/"+in.path+shardMark)

@@ -61,7 +61,7 @@ func (t *Turn) dueStep(in inst) {
 		if expired := in.node.kind.expired; expired != nil {
 			expired(t, in)
 		} else {
-			t.fail(in, timeoutError(workflow.TimeoutWaiting, "what the step waits for did not come in time"), false)
+			t.fail(in, timeoutError(workflow.TimeoutWaiting, "what the step waits for did not come in time"), true)
 		}
 	case o.ScheduleBy == at:
 		t.timeOutUnstarted(in)

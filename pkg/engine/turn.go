@@ -209,13 +209,18 @@ func (t *Turn) look(k task) {
 		t.dispatch(t.child(k.frame, k.node))
 	case opAdvance:
 		in := t.child(k.frame, k.node)
-		if in.open() != nil && in.node.kind.advance != nil {
-			in.node.kind.advance(t, in)
-		}
+		t.advance(in)
 	case opFrame:
-		if in, ok := t.container(k.frame); ok && !k.frame.Closed && in.open() != nil && in.node.kind.advance != nil {
-			in.node.kind.advance(t, in)
+		if in, ok := t.container(k.frame); ok && !k.frame.Closed {
+			t.advance(in)
 		}
+	}
+}
+
+// advance looks how far a step has come that consists of others.
+func (t *Turn) advance(in inst) {
+	if in.open() != nil && in.step.State == fsm.ActivityStateRunning() && in.node.kind.advance != nil {
+		in.node.kind.advance(t, in)
 	}
 }
 

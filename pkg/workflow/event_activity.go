@@ -85,7 +85,8 @@ type ActivityCaught struct {
 // ActivityPending says that a call with `callback: true` was made; the answer is still to come.
 type ActivityPending struct {
 	Step      string `json:"step" cbor:"1,keyasint,omitempty"`
-	TimeoutAt int64  `json:"timeout_at,omitempty" cbor:"2,keyasint,omitempty"` // deadline of the answer
+	TimeoutAt int64  `json:"timeout_at,omitempty" cbor:"2,keyasint,omitempty"` // start to close
+	WaitBy    int64  `json:"wait_by,omitempty" cbor:"3,keyasint,omitempty"`    // deadline of the answer
 }
 
 // AgentTurn says that an attempt asked for calls and will go on with their results (agent loops).

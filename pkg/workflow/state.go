@@ -60,6 +60,7 @@ type State struct {
 	Children    []ChildLink    `json:"children,omitempty" cbor:"41,keyasint,omitempty"` // nobody waits for them; cancelled when this ends
 	Closing     []ChildLink    `json:"closing,omitempty" cbor:"42,keyasint,omitempty"`  // cancelled, end not yet known
 	Emitted     int            `json:"emitted,omitempty" cbor:"43,keyasint,omitempty"`  // events emitted so far
+	Resigned    bool           `json:"resigned,omitempty" cbor:"46,keyasint,omitempty"` // an operator let a failure stand: it is not held again
 	More        bool           `json:"more,omitempty" cbor:"45,keyasint,omitempty"`     // the last event is BoundReached
 	Shard       *ShardProgress `json:"shard,omitempty" cbor:"44,keyasint,omitempty"`    // of an execution that is a shard
 	Derived     any            `json:"-" cbor:"-"`
@@ -120,6 +121,7 @@ type ChildLink struct {
 	OnClose    ParentClose  `json:"on_close,omitempty" cbor:"6,keyasint,omitempty"`
 	Begun      bool         `json:"begun,omitempty" cbor:"7,keyasint,omitempty"`
 	Ended      bool         `json:"ended,omitempty" cbor:"12,keyasint,omitempty"`
+	Hash       string       `json:"hash,omitempty" cbor:"13,keyasint,omitempty"` // of a shard: the parent's definition
 	Undo       string       `json:"undo,omitempty" cbor:"8,keyasint,omitempty"`
 	Mode       CancelMode   `json:"mode,omitempty" cbor:"9,keyasint,omitempty"`    // of a cancelled one
 	Origin     CancelOrigin `json:"origin,omitempty" cbor:"10,keyasint,omitempty"` // likewise
