@@ -164,7 +164,7 @@ func (s *site) leaves(yield func(text string, at workflow.Position) bool) {
 		return
 	}
 	for _, leaf := range s.tmpl.Leaves {
-		if text, ok := stringAt(s.tmpl.JSON, leaf.Pointer); ok && !yield(text, leaf.At) {
+		if text, ok := s.text(leaf.Pointer); ok && !yield(text, leaf.At) {
 			return
 		}
 	}

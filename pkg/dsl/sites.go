@@ -16,6 +16,7 @@ type site struct {
 	where string
 	expr  *workflow.Expr
 	tmpl  *workflow.Template
+	tree  any // tmpl decoded, on first use
 	// like makes tmpl a pattern.
 	like bool
 	want want

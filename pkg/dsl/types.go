@@ -188,14 +188,20 @@ func (s *site) text(pointer string) (string, bool) {
 	if s.expr != nil {
 		return s.expr.Source, true
 	}
-	return stringAt(s.tmpl.JSON, pointer)
+	if s.tree == nil { // once: a template may hold thousands of texts
+		_ = json.Unmarshal(s.tmpl.JSON, &s.tree) // a template is JSON
+	}
+	return stringAt(s.tree, pointer)
 }
 
 // reportIssue reports a finding of package expr at its place in the document.
 func (a *analysis) reportIssue(s *site, p places, x expr.Issue) {
-	report := a.sink.errorAt
+	report, severity := a.sink.errorAt, SeverityError
 	if x.Warning {
-		report = a.sink.warnAt
+		report, severity = a.sink.warnAt, SeverityWarning
+	}
+	if !a.sink.room(severity) {
+		return
 	}
 	report(a.issuePlace(s, p, x), x.Length, issueCode(x.Code), cmp.Or(x.Suggestion, fallbackHints[x.Code]), "%s", x.Message)
 }
@@ -232,12 +238,8 @@ func issueCode(code string) string {
 	return "dsl/" + strings.NewReplacer(".", "-", "_", "-").Replace(code)
 }
 
-// stringAt returns the string at a JSON pointer of a value.
-func stringAt(v workflow.Value, pointer string) (string, bool) {
-	var tree any
-	if json.Unmarshal(v, &tree) != nil {
-		return "", false
-	}
+// stringAt returns the string at a JSON pointer of a decoded value.
+func stringAt(tree any, pointer string) (string, bool) {
 	for rest := pointer; rest != ""; {
 		var token string
 		token, rest, _ = strings.Cut(rest[1:], "/")
