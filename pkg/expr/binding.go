@@ -34,7 +34,7 @@ func OfTime(t time.Time) Binding { return Binding{ready: t.UTC()} }
 func OfDuration(d time.Duration) Binding { return Binding{ready: d} }
 
 // OfStruct binds an object whose fields are made when they are read, such as `steps` and `execution`. get is asked at most
-// once a field. fields lists the names, in any order, and is asked when the object is used as a whole; nil forbids that.
+// once a field; the Binding serves one Activation. fields lists the names, in any order, and is asked when the object is used as a whole; nil forbids that.
 func OfStruct(get func(field string) (Binding, bool), fields func() []string) Binding {
 	return Binding{ready: &lazy{get: get, fields: fields}}
 }

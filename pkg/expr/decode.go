@@ -2,6 +2,7 @@ package expr
 
 import (
 	"sort"
+	"strings"
 
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -19,6 +20,22 @@ func decode(src string, holes *holeTree) any {
 	r.space()
 	if r.pos != len(src) {
 		panic(invalid{r.pos})
+	}
+	return v
+}
+
+// settled decodes all of a value, so that nothing of it changes any more and goroutines can share it.
+func settled(v any) any {
+	switch v := v.(type) {
+	case *list:
+		for _, item := range v.all() {
+			settled(item)
+		}
+	case *object:
+		for i := range v.keys {
+			settled(v.at(i))
+		}
+		v.spans, v.holes = nil, nil
 	}
 	return v
 }
@@ -194,14 +211,21 @@ func (r *reader) skip() (depth int) {
 
 // skipString passes over a string; plain means that it holds no escapes.
 func (r *reader) skipString() (plain bool) {
-	plain = true
-	for i := r.pos + 1; i < len(r.src); i++ {
+	from := r.pos + 1
+	end := strings.IndexByte(r.src[from:], '"')
+	if end < 0 {
+		panic(invalid{r.pos})
+	}
+	if strings.IndexByte(r.src[from:from+end], '\\') < 0 {
+		r.pos = from + end + 1
+		return true
+	}
+	for i := from; i < len(r.src); i++ {
 		switch r.src[i] {
 		case '"':
 			r.pos = i + 1
-			return plain
+			return false
 		case '\\':
-			plain = false
 			i++
 		}
 	}

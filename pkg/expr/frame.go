@@ -82,7 +82,7 @@ type Activation struct {
 }
 
 // NewActivation makes an Activation over a function from root name to value. The function is asked at
-// most once a name; false means that there is no such name.
+// most once a name; false means that there is no such name. Without a function there are no names.
 func NewActivation(lookup func(name string) (Binding, bool)) *Activation {
 	return &Activation{lookup: lookup}
 }
@@ -92,6 +92,9 @@ func (a *Activation) resolve(name string) (any, bool) {
 		if a.read[i].name == name {
 			return a.read[i].val, a.read[i].found
 		}
+	}
+	if a.lookup == nil {
+		return nil, false
 	}
 	b, found := a.lookup(name)
 	var v any

@@ -85,6 +85,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	programs = &cache[*program]{make: newProgram}
 	tpl := &workflow.Template{JSON: workflow.Value(`{"a":"${ input.total }","b":[{"c":1},"${ input.name }"],"z":"${ secrets.pay }"}`)}
+	list := &workflow.Template{JSON: workflow.Value(`[{"a":[1,2]},{"b":{"c":3}},"x"]`)}
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Add(1)
@@ -104,6 +105,14 @@ func TestConcurrent(t *testing.T) {
 				}
 				if _, err := loaded.Render(testActivation(t)); err != nil {
 					t.Error(err)
+				}
+				constant, err := LoadTemplate(list)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if items, err := constant.RenderList(testActivation(t)); err != nil || len(items) != 3 {
+					t.Error(items, err)
 				}
 			}
 		}()

@@ -33,7 +33,7 @@ type templateFlaw struct {
 
 // templatePart is a part of a template: exactly one field is set.
 type templatePart struct {
-	fixed  any // decoded JSON, which is only ever written out again
+	fixed  any // decoded JSON, settled
 	isNull bool
 	leaf   *leaf
 	list   []templatePart
@@ -56,7 +56,7 @@ type leaf struct {
 // newTemplateProgram builds the program of a template's canonical JSON.
 func newTemplateProgram(src string) *templateProgram {
 	p := &templateProgram{}
-	p.root = p.build(decode(src, nil), "")
+	p.root = p.build(settled(decode(src, nil)), "")
 	return p
 }
 
