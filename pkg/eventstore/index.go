@@ -21,8 +21,9 @@ type Index interface {
 	List(ctx context.Context, tenant string, f Filter, p Page) ([]Row, string, error)
 }
 
-// Wakes are the two sparse indexes of the sweep, over all tenants, in Shards shards. In DynamoDB: two secondary indexes, which
-// hold only the rows that have the attribute.
+// Wakes are the two sparse indexes of the sweep, over all tenants. They come in Shards shards, which are asked one by one: each row
+// is in one of them, always the same; a store that need not spread its load may have all rows in one. In DynamoDB: two secondary
+// indexes that hold only rows with the attribute, partitioned by Stream.Shard.
 type Wakes interface {
 	// Overdue returns the rows of a shard whose Due is at most until, the longest overdue first. With until MaxTime it
 	// walks all open executions, as a restart does.
@@ -37,7 +38,7 @@ const Shards = 64
 // MaxTime is a time that never comes.
 const MaxTime = 1<<63 - 1
 
-// Shard returns the shard of an execution, 0 to Shards-1.
+// Shard returns the shard of an execution in a store that spreads its load, 0 to Shards-1.
 func (s Stream) Shard() int {
 	h := fnv.New32a()
 	h.Write([]byte(s.Tenant))

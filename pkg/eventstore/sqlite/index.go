@@ -134,19 +134,22 @@ func (s *Store) List(ctx context.Context, tenant string, f eventstore.Filter, p 
 // Overdue implements eventstore.Wakes.
 func (s *Store) Overdue(ctx context.Context, shard int, until int64, p eventstore.Page) ([]eventstore.Row, string, error) {
 	return s.wakes(ctx, shard, until, p, 14, `SELECT `+columns+`FROM streams s INDEXED BY streams_due
-		WHERE shard=? AND due>0 AND due>=? AND due<=? AND (due>? OR id>?) ORDER BY due, id LIMIT ?`)
+		WHERE due>0 AND due>=? AND due<=? AND (due>? OR id>?) ORDER BY due, id LIMIT ?`)
 }
 
 // Purgeable implements eventstore.Wakes.
 func (s *Store) Purgeable(ctx context.Context, shard int, until int64, p eventstore.Page) ([]eventstore.Row, string, error) {
 	return s.wakes(ctx, shard, until, p, 15, `SELECT `+columns+`FROM streams s INDEXED BY streams_purge
-		WHERE shard=? AND purge>0 AND purge>=? AND purge<=? AND (purge>? OR id>?) ORDER BY purge, id LIMIT ?`)
+		WHERE purge>0 AND purge>=? AND purge<=? AND (purge>? OR id>?) ORDER BY purge, id LIMIT ?`)
 }
 
-// wakes reads a page in the order of a time that is the given column.
+// wakes reads a page in the order of a time that is the given column. All rows are in shard 0: one process sweeps alone.
 func (s *Store) wakes(ctx context.Context, shard int, until int64, p eventstore.Page, column int, query string) ([]eventstore.Row, string, error) {
 	limit, wrong := p.Size()
 	last, bad := parsePlace(p.Cursor, place{0, 0})
+	if shard > 0 && shard < eventstore.Shards {
+		return nil, "", cmp.Or(wrong, bad)
+	}
 	var page []eventstore.Row
 	next := ""
 	err := s.read(ctx, cmp.Or(eventstore.CheckShard(shard), wrong, bad), func(c *conn) error {
@@ -158,7 +161,7 @@ func (s *Store) wakes(ctx context.Context, shard int, until int64, p eventstore.
 			last = place{r.int(column), r.int(17)}
 			page = append(page, readRow(r))
 			return nil
-		}, shard, last.at, until, last.at, last.stream, limit+1)
+		}, last.at, until, last.at, last.stream, limit+1)
 	})
 	if err != nil && err != errFull {
 		return nil, "", err

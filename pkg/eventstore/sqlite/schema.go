@@ -13,7 +13,7 @@ const applicationID = 0x57767972
 // Commits stand in the order in which they were written, with one index to find them by. That halves the cost of clustering
 // them by stream: a transaction of 64 commits touches the end of a table and some dense pages of an index, not 64 scattered pages.
 // The row of a stream holds its head and its row of the index, so that one update does for both; nothing indexed changes in a
-// usual commit but due. The columns of the fixed group are NULL until a row is there (workflow), which the partial indexes ask
+// usual commit but due, which comes to lie near the end of its index again (shards would scatter it). The columns of the fixed group are NULL until a row is there (workflow), which the partial indexes ask
 // for, since a WHERE on a column that changes would touch them with every commit.
 var migrations = []string{`
 CREATE TABLE streams(
@@ -21,7 +21,6 @@ CREATE TABLE streams(
   tenant TEXT NOT NULL,
   name TEXT NOT NULL,
   head INTEGER NOT NULL,
-  shard INTEGER NOT NULL,
   version INTEGER NOT NULL DEFAULT 0,
   revision INTEGER NOT NULL DEFAULT 0,
   updated INTEGER NOT NULL DEFAULT 0,
@@ -43,8 +42,8 @@ CREATE INDEX streams_started ON streams(tenant, started DESC, id) WHERE workflow
 CREATE INDEX streams_workflow ON streams(tenant, workflow, started DESC, id) WHERE workflow IS NOT NULL;
 CREATE INDEX streams_status ON streams(tenant, status, started DESC, id) WHERE workflow IS NOT NULL;
 CREATE INDEX streams_parent ON streams(tenant, parent, started DESC, id) WHERE parent <> '';
-CREATE INDEX streams_due ON streams(shard, due, id) WHERE due > 0;
-CREATE INDEX streams_purge ON streams(shard, purge, id) WHERE purge > 0;
+CREATE INDEX streams_due ON streams(due, id) WHERE due > 0;
+CREATE INDEX streams_purge ON streams(purge, id) WHERE purge > 0;
 CREATE TABLE labels(
   tenant TEXT NOT NULL,
   key TEXT NOT NULL,

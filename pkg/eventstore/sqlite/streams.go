@@ -80,12 +80,12 @@ func (w *writer) create(s eventstore.Stream, head uint64, r *eventstore.Row) (*s
 	var result driver.Result
 	var err error
 	if r == nil {
-		result, err = w.conn.exec(`INSERT INTO streams(tenant, name, head, shard) VALUES(?, ?, ?, ?)`, s.Tenant, s.ID, head, s.Shard())
+		result, err = w.conn.exec(`INSERT INTO streams(tenant, name, head) VALUES(?, ?, ?)`, s.Tenant, s.ID, head)
 	} else {
 		st.took(*r)
-		result, err = w.conn.exec(`INSERT INTO streams(tenant, name, head, shard, version, revision, updated, wake, repairs, due, purge, open, status, outcome,
-			workflow, definition, parent, started, labels) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			s.Tenant, s.ID, head, s.Shard(), r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, r.Due, r.Purge, r.Open, r.Status, r.Outcome,
+		result, err = w.conn.exec(`INSERT INTO streams(tenant, name, head, version, revision, updated, wake, repairs, due, purge, open, status, outcome,
+			workflow, definition, parent, started, labels) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			s.Tenant, s.ID, head, r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, r.Due, r.Purge, r.Open, r.Status, r.Outcome,
 			r.Workflow, r.Definition, r.Parent, r.Started, packLabels(r.Labels))
 	}
 	if err != nil {
