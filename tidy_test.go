@@ -31,6 +31,10 @@ var layers = []tidy.Layer{
 	// Pictures of definitions. Not of the core, but it depends on nothing else.
 	{Path: "pkg/graph/...", May: only("pkg/workflow", "pkg/graph/..."), Modules: none},
 
+	// Unit tests of workflows: the core in virtual time.
+	{Path: "pkg/flowtest", May: only("pkg/fsm", "pkg/workflow", "pkg/expr", "pkg/dsl", "pkg/engine"),
+		Modules: []string{"go.yaml.in/yaml/v4", "github.com/santhosh-tekuri/jsonschema/v6"}},
+
 	// Leaves: they know no engine, and the store knows no workflow either: a commit is bytes to it.
 	{Path: "pkg/eventstore", Tests: only("pkg/eventstore/...")},
 	{Path: "pkg/eventstore/storetest", May: only("pkg/eventstore")},
