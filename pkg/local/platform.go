@@ -60,7 +60,7 @@ func Open(data string, o Options) (*Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := folder.Open(filepath.Join(data, payloadFolder))
+	payloads, err := folder.Open(filepath.Join(data, payloadFolder), folder.Options{})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

@@ -69,7 +69,7 @@ steps:
   first:
     race:
       paid: { steps: { p: { event: { type: Paid, key: execution.id } }, q: { needs: [p], function: f } } }
-      late: { steps: { t: { timer: { for: 1m } }, u: { needs: [t], function: f } } }
+      late: { steps: { t: { timer: { for: 1m } }, u: { needs: [t], function: f, retry: { attempts: 50, strategy: fixed, delay: 1s } } } }
   b: { needs: [first], function: f }`},
 	{name: "foreach", text: `
 steps:
