@@ -300,6 +300,34 @@ func (s *anything) check(c *checker, n *node, pointer string) {
 	if s.bare && n.kind == kindString {
 		checkExpression(c, n, pointer)
 	}
+	if n.dynamicKeys() {
+		c.fixedKeys(n, pointer)
+	}
+}
+
+func dynamicKey(key string) bool {
+	return strings.Contains(key, "${") && strings.Contains(strings.ReplaceAll(key, "$${", ""), "${")
+}
+
+// dynamicKeys reports whether a key somewhere in a value looks like an expression.
+func (n *node) dynamicKeys() bool {
+	return slices.ContainsFunc(n.items, (*node).dynamicKeys) ||
+		slices.ContainsFunc(n.entries, func(e entry) bool { return dynamicKey(e.key.text) || e.value.dynamicKeys() })
+}
+
+// fixedKeys warns of keys of a value that look like expressions.
+func (c *checker) fixedKeys(n *node, pointer string) {
+	for i, item := range n.items {
+		c.fixedKeys(item, pointer+"/"+strconv.Itoa(i))
+	}
+	for _, e := range n.entries {
+		here := pointer + "/" + escape(e.key.text)
+		if dynamicKey(e.key.text) {
+			c.sink.keyWarnf(here, "dsl/expression-key", "make the whole map by one expression, as in '${ {input.key: 1} }'",
+				"a key is fixed: the expression in %q stays as it stands", clip(e.key.text))
+		}
+		c.fixedKeys(e.value, here)
+	}
 }
 
 // list is a list of one shape.
@@ -442,6 +470,9 @@ var notIdentifier = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 // repair makes the nearest name that fits, for a suggestion.
 func (s *names) repair(name string) string {
 	fixed := strings.Trim(notIdentifier.ReplaceAllString(name, "_"), "_")
+	if !s.pattern.MatchString("a_b") {
+		fixed = strings.ReplaceAll(fixed, "_", "-")
+	}
 	if fixed != "" && fixed[0] >= '0' && fixed[0] <= '9' {
 		fixed = "_" + fixed
 	}

@@ -135,6 +135,9 @@ func (t *sheet) endColumn(n *node) int {
 	case styleLiteral, styleFolded:
 		size = 1
 	}
+	if size == 0 {
+		return 0
+	}
 	return n.at.Column + utf8.RuneCountInString(line[:size])
 }
 
