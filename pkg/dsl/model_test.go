@@ -36,12 +36,13 @@ func drawModel(t *rapid.T, outer []string, depth int) model {
 	names := rapid.Permutation(modelNames).Draw(t, "names")[:n]
 	m := make(model, n)
 	for i := range m {
-		m[i] = drawStep(t, names, i, outer, depth)
+		m[i] = drawStep(t, names, i, outer, depth, 15)
 	}
 	return m
 }
 
-func drawStep(t *rapid.T, names []string, i int, outer []string, depth int) *modelStep {
+// drawStep draws one step; picking is how many of a hundred steps pick others, and how many are caught.
+func drawStep(t *rapid.T, names []string, i int, outer []string, depth, picking int) *modelStep {
 	s := &modelStep{name: names[i], kind: "function"}
 	earlier := names[:i]
 	if rapid.IntRange(0, 19).Draw(t, "backwards") == 0 {
@@ -56,15 +57,15 @@ func drawStep(t *rapid.T, names []string, i int, outer []string, depth int) *mod
 	}
 	s.reads = subset(t, append(slices.Clone(earlier), outer...), 12)
 	later := names[i+1:]
-	switch kind := rapid.IntRange(0, 9).Draw(t, "kind"); {
-	case kind < 2 && len(later) > 0:
+	switch kind := rapid.IntRange(0, 99).Draw(t, "kind"); {
+	case kind < picking && len(later) > 0:
 		s.kind = "switch"
 		s.picks = waysTo(t, later)
-	case kind < 5 && depth < 2:
+	case kind < picking+30 && depth < 2:
 		s.kind = rapid.SampledFrom([]string{"group", "loop", "foreach"}).Draw(t, "body")
 		s.body = drawModel(t, slices.Concat(outer, names), depth+1)
 	}
-	if len(later) > 0 && rapid.IntRange(0, 5).Draw(t, "caught") == 0 {
+	if len(later) > 0 && rapid.IntRange(0, 99).Draw(t, "caught") < picking {
 		s.catch = waysTo(t, later)
 	}
 	return s

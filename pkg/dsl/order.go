@@ -77,12 +77,13 @@ func (o *orders) visit(u *unit) {
 	o.guards[u.index] = o.guard(u, needs)
 }
 
-// visitStandIns: a step that was caught has ended for those who wait once everything that stands in for it has.
+// visitStandIns: for those who wait, a step that was caught has ended once what stands in for it has. A stand-in that nothing
+// else picks has run then, or never will.
 func (o *orders) visitStandIns(v int) {
 	u := o.flow.caught[v]
 	settled := o.settled[u.index].clone()
 	for _, p := range u.picks {
-		if p.caught {
+		if p.caught && !slices.ContainsFunc(p.to.pickedBy, func(q pick) bool { return !q.caught || q.from != u }) {
 			settled.union(o.settled[p.to.index])
 		}
 	}
