@@ -334,7 +334,7 @@ func makeFunctions(groups ...[]*function) map[string]*function {
 
 func init() {
 	macros = makeMacros()
-	functionNames = append(slices.Collect(maps.Keys(functions)), slices.Collect(maps.Keys(macros))...)
+	functionNames = append(slices.Sorted(maps.Keys(functions)), slices.Sorted(maps.Keys(macros))...)
 	slices.Sort(functionNames)
 	for _, name := range functionNames {
 		if space, _, ok := strings.Cut(name, "."); ok {
