@@ -77,7 +77,7 @@ func Open(data string, o Options) (*Platform, error) {
 	name := "local/" + rand.Text()
 	p.Worker = &worker.Worker{
 		Name: name, Class: worker.DefaultClass, Commits: true,
-		Store: store, Payloads: payloads, Programs: worker.NewPrograms(store, store), Clock: systemClock{}, Entropy: systemEntropy{},
+		Store: store, Payloads: payloads, Programs: worker.NewPrograms(store), Clock: systemClock{}, Entropy: systemEntropy{},
 		Activities: o.Activities, Secrets: o.Secrets, Links: o.Links, Committed: o.Committed, Limits: worker.DefaultLimits(), Log: p.log,
 		// The folder is this process' alone: every other incarnation is gone, and its leases with it.
 		Gone: func(other string) bool { return other != name },

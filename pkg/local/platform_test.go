@@ -66,8 +66,8 @@ func (p *platform) run(t testing.TB, name, input string) string {
 	return s.Execution
 }
 
-func (p *platform) state(t testing.TB, id string) *workflow.State {
-	s, err := p.Worker.State(context.Background(), eventstore.Stream{Tenant: tenant, ID: id})
+func (p *platform) state(t testing.TB, id string) *worker.Snapshot {
+	s, err := p.Worker.Inspect(context.Background(), eventstore.Stream{Tenant: tenant, ID: id})
 	require.NoError(t, err)
 	return s
 }

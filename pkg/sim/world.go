@@ -111,7 +111,7 @@ func Run(c Config) (Report, error) {
 		config:   c, store: memory.New(), payloads: memory.NewPayloads(0),
 		groups: map[eventstore.Stream]*group{}, taken: map[string]int64{}, entry: map[eventstore.Stream]int64{}, ledgers: map[eventstore.Stream]*ledger{},
 	}
-	w.programs = worker.NewPrograms(w.store, w.store)
+	w.programs = worker.NewPrograms(w.store)
 	if err := w.deploy(); err != nil {
 		return Report{}, err
 	}

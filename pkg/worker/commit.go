@@ -74,7 +74,7 @@ func (w *Worker) row(x *execution) *eventstore.Row {
 	definition, _ := strconv.ParseUint(s.Definition, 10, 64) // checked when the program was loaded
 	r := &eventstore.Row{
 		Stream: x.stream, Workflow: s.Workflow, Definition: definition, Started: s.CreatedAt,
-		Version: s.Version, Status: s.Status.String(), Outcome: outcomeOf(s), Open: !s.Status.Terminal(), Updated: s.At,
+		Version: s.Version, Status: s.Status.String(), Outcome: Outcome(s), Open: !s.Status.Terminal(), Updated: s.At,
 	}
 	for _, l := range s.Labels {
 		r.Labels = append(r.Labels, eventstore.Label{Key: l.Key, Value: l.Value})
@@ -124,16 +124,22 @@ func (w *Worker) Idle(r eventstore.Row) bool {
 	return r.Open && r.Due == due
 }
 
-func outcomeOf(s *workflow.State) string {
+// Outcome is how an execution ended, empty while it is open: its outcome, and whether its work was undone. What failed and was undone is
+// "compensated"; what was cancelled or timed out says both.
+func Outcome(s *workflow.State) string {
+	outcome := workflow.OutcomeCompleted
+	if s.Ending != nil {
+		outcome = s.Ending.Outcome
+	}
 	switch {
 	case !s.Status.Terminal():
 		return ""
-	case s.Ending == nil:
-		return string(workflow.OutcomeCompleted)
-	case s.Compensated:
-		return string(s.Ending.Outcome) + " compensated"
+	case !s.Compensated:
+		return string(outcome)
+	case outcome == workflow.OutcomeFailed:
+		return "compensated"
 	}
-	return string(s.Ending.Outcome)
+	return string(outcome) + ", compensated"
 }
 
 func hash64(text string) uint64 {

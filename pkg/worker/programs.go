@@ -21,6 +21,7 @@ const maxPrograms = 512
 type Programs struct {
 	definitions eventstore.Definitions
 	aliases     eventstore.Aliases
+	workflows   eventstore.Workflows
 	cache       *lru.Cache[programKey, *engine.Program]
 }
 
@@ -29,13 +30,20 @@ type programKey struct {
 	version          uint64
 }
 
+// Catalogue is what Programs reads.
+type Catalogue interface {
+	eventstore.Definitions
+	eventstore.Aliases
+	eventstore.Workflows
+}
+
 // NewPrograms returns an empty cache over a catalogue.
-func NewPrograms(definitions eventstore.Definitions, aliases eventstore.Aliases) *Programs {
+func NewPrograms(c Catalogue) *Programs {
 	cache, err := lru.New[programKey, *engine.Program](maxPrograms)
 	if err != nil {
 		panic(err) // the size is constant
 	}
-	return &Programs{definitions: definitions, aliases: aliases, cache: cache}
+	return &Programs{definitions: c, aliases: c, workflows: c, cache: cache}
 }
 
 // UnknownWorkflowError says that a start names what nobody deployed.
@@ -87,6 +95,11 @@ func (p *Programs) Resolve(ctx context.Context, tenant, name, version, key strin
 		err = &UnknownWorkflowError{Tenant: tenant, Workflow: name, Version: version}
 	}
 	return eventstore.Definition{}, err
+}
+
+// Workflows lists the newest version of each workflow.
+func (p *Programs) Workflows(ctx context.Context, tenant string, page eventstore.Page) ([]eventstore.Definition, string, error) {
+	return p.workflows.Workflows(ctx, tenant, page)
 }
 
 // live is the alias that a start means which names no version.

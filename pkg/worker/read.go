@@ -1,9 +1,14 @@
 package worker
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/workflow"
 	"github.com/wovyr/wovyr/pkg/workflow/codec"
@@ -51,8 +56,18 @@ func (w *Worker) History(ctx context.Context, s eventstore.Stream, after uint64,
 	return out, nil
 }
 
-// State returns an execution as it is now, for people; the caller must not change it. It is ErrNoExecution if there is none.
-func (w *Worker) State(ctx context.Context, s eventstore.Stream) (*workflow.State, error) {
+// Snapshot is an execution as it is now, for people. It must not be changed.
+type Snapshot struct {
+	*workflow.State
+	// Waiting says why it waits; Commands is what is outstanding, open tasks and awaited events among it.
+	Waiting  []workflow.WaitReason
+	Commands []workflow.Command
+	// Wake is its earliest deadline, in nanoseconds; 0: none.
+	Wake int64
+}
+
+// Inspect reads an execution. It is ErrNoExecution if there is none.
+func (w *Worker) Inspect(ctx context.Context, s eventstore.Stream) (*Snapshot, error) {
 	x, err := w.fresh(ctx, s)
 	if err != nil {
 		return nil, err
@@ -60,5 +75,36 @@ func (w *Worker) State(ctx context.Context, s eventstore.Stream) (*workflow.Stat
 	if x.state == nil {
 		return nil, fmt.Errorf("%w: %s", ErrNoExecution, s.ID)
 	}
-	return x.state, nil
+	out := &Snapshot{State: x.state, Waiting: engine.Reasons(x.program, x.state), Commands: engine.Outstanding(x.program, x.state)}
+	out.Wake, _ = engine.Due(x.program, x.state)
+	return out, nil
 }
+
+// Text returns the JSON text of a payload with its references filled in, or ErrTooMuch if it has more than limit bytes. Secrets
+// are never in it.
+func (w *Worker) Text(ctx context.Context, tenant string, p workflow.Payload, limit int64) ([]byte, error) {
+	d := activity.Document{JSON: []byte(p.JSON)}
+	for _, h := range p.Holes {
+		if h.Ref == nil {
+			continue
+		}
+		ref, err := refOf(h.Ref)
+		if err != nil {
+			return nil, err
+		}
+		d.Parts = append(d.Parts, activity.Part{At: h.At, Size: ref.Size, Open: func(ctx context.Context) (io.ReadCloser, error) {
+			return w.open(ctx, tenant, ref, h.Ref.Path)
+		}})
+	}
+	if d.Size() > limit {
+		return nil, fmt.Errorf("%w: %d bytes", ErrTooMuch, d.Size())
+	}
+	var b bytes.Buffer
+	if err := d.WriteText(ctx, &b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// ErrTooMuch says that a value is too large to be shown.
+var ErrTooMuch = errors.New("worker: the value is too large to be shown")

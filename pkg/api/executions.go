@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+func (s *Server) start(r *http.Request) (answer, error) {
+	var in client.StartRequest
+	if err := read(r, &in); err != nil {
+		return answer{}, err
+	}
+	if in.Workflow == "" {
+		return answer{}, problem(http.StatusBadRequest, "body", "workflow is missing", `write {"workflow": "name", "input": …}`)
+	}
+	req := worker.StartRequest{Tenant: s.Tenant, Workflow: in.Workflow, Version: in.Version, Key: in.Key, Input: workflow.Value(in.Input), Correlation: in.Correlation}
+	for key, value := range in.Labels { // order-free: sorted below
+		req.Labels = append(req.Labels, workflow.Label{Key: key, Value: value})
+	}
+	sort.Slice(req.Labels, func(i, j int) bool { return req.Labels[i].Key < req.Labels[j].Key })
+	started, err := s.Worker.Start(r.Context(), req)
+	if err != nil {
+		return answer{}, err
+	}
+	view, err := s.view(r.Context(), eventstore.Stream{Tenant: s.Tenant, ID: started.Execution})
+	if err != nil {
+		return answer{}, err
+	}
+	if started.Existed {
+		return ok(view)
+	}
+	return answer{http.StatusCreated, view}, nil
+}
+
+// patience is how long a request waits for an execution to end.
+const patience = 30 * time.Second
+
+func (s *Server) get(r *http.Request) (answer, error) {
+	stream := s.stream(r)
+	wait := r.URL.Query().Get("wait") == "true" && s.Watch != nil
+	var over <-chan time.Time
+	if wait {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		over = timer.C
+	}
+	for {
+		var moved <-chan struct{}
+		if wait {
+			moved = s.Watch(stream) // before the read: what happens in between closes it
+		}
+		view, err := s.view(r.Context(), stream)
+		if err != nil || !wait || view.Ended() {
+			return answer{http.StatusOK, view}, err
+		}
+		select {
+		case <-moved:
+		case <-over:
+			return ok(view)
+		case <-r.Context().Done():
+			return answer{}, r.Context().Err()
+		}
+	}
+}
+
+func (s *Server) view(ctx context.Context, stream eventstore.Stream) (*client.Execution, error) {
+	snap, err := s.Worker.Inspect(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	return View(ctx, s.Worker, snap)
+}
+
+// View is what people see of an execution.
+func View(ctx context.Context, w *worker.Worker, snap *worker.Snapshot) (*client.Execution, error) {
+	e := &client.Execution{
+		ID: snap.Execution, Workflow: snap.Workflow, Version: snap.Definition, Status: strings.ToLower(snap.Status.String()), Outcome: worker.Outcome(snap.State),
+		Error: snap.Error, Correlation: snap.Correlation, Events: snap.Version, Labels: labels(snap.Labels),
+		StartedAt: moment(snap.CreatedAt), UpdatedAt: moment(snap.At), EndedAt: moment(snap.EndedAt), WakesAt: moment(snap.Wake),
+	}
+	if e.Error == nil && snap.Ending != nil && snap.Status.Terminal() {
+		e.Error = snap.Ending.Error
+	}
+	if snap.Origin.Parent != nil {
+		e.Parent = snap.Origin.Parent.Execution
+	}
+	for _, reason := range snap.Waiting {
+		e.Waiting = append(e.Waiting, reason.String())
+	}
+	for _, c := range snap.Commands {
+		if t, ok := c.(workflow.AwaitTask); ok {
+			e.Tasks = append(e.Tasks, client.Task{Execution: snap.Execution, Step: t.Step, Title: t.Title, Assignees: t.Assignees, CreatedAt: moment(t.CreatedAt), DueAt: moment(t.DueAt)})
+		}
+	}
+	var err error
+	if e.Output, err = shown(ctx, w, snap.Tenant, snap.Output); err != nil {
+		return nil, err
+	}
+	e.Input, err = shown(ctx, w, snap.Tenant, snap.Input)
+	return e, err
+}
+
+// shown is a payload for people; one that is too large shows where it is kept.
+func shown(ctx context.Context, w *worker.Worker, tenant string, p workflow.Payload) (json.RawMessage, error) {
+	if p.IsZero() {
+		return json.RawMessage("null"), nil
+	}
+	text, err := w.Text(ctx, tenant, p, maxShown)
+	if err == nil {
+		return text, nil
+	}
+	return json.Marshal(p)
+}
+
+func moment(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}
+
+func labels(list []workflow.Label) map[string]string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(list))
+	for _, l := range list {
+		out[l.Key] = l.Value
+	}
+	return out
+}
+
+func pageOf(r *http.Request) (eventstore.Page, error) {
+	q := r.URL.Query()
+	p := eventstore.Page{Cursor: q.Get("cursor")}
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > eventstore.MaxPage {
+			return p, problem(http.StatusBadRequest, "query", "limit must be a number from 1 to "+strconv.Itoa(eventstore.MaxPage), "")
+		}
+		p.Limit = n
+	}
+	return p, nil
+}
+
+func (s *Server) list(r *http.Request) (answer, error) {
+	page, err := pageOf(r)
+	if err != nil {
+		return answer{}, err
+	}
+	q := r.URL.Query()
+	f := eventstore.Filter{Workflow: q.Get("workflow"), Outcome: q.Get("outcome"), Parent: q.Get("parent")}
+	if status := q.Get("status"); status != "" {
+		f.Status = strings.ToUpper(status[:1]) + status[1:]
+	}
+	f.OpenOnly, f.ClosedOnly = q.Get("open") == "true", q.Get("open") == "false"
+	if label := q.Get("label"); label != "" {
+		key, value, _ := strings.Cut(label, "=")
+		f.Label = eventstore.Label{Key: key, Value: value}
+	}
+	rows, next, err := s.Worker.Store.List(r.Context(), s.Tenant, f, page)
+	if err != nil {
+		return answer{}, err
+	}
+	out := client.Page[client.Execution]{Items: []client.Execution{}, Next: next}
+	for _, row := range rows {
+		out.Items = append(out.Items, ViewRow(row))
+	}
+	return ok(out)
+}
+
+// ViewRow is what the index says of an execution.
+func ViewRow(row eventstore.Row) client.Execution {
+	return client.Execution{
+		ID: row.Stream.ID, Workflow: row.Workflow, Version: strconv.FormatUint(row.Definition, 10), Status: strings.ToLower(row.Status), Outcome: row.Outcome,
+		Parent: row.Parent, Events: row.Version, StartedAt: moment(row.Started), UpdatedAt: moment(row.Updated), WakesAt: moment(row.Wake),
+	}
+}

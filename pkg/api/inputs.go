@@ -1,0 +1,161 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/expr"
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// ask hands an input to an execution that must exist.
+func (s *Server) ask(r *http.Request, in workflow.Input) (answer, error) {
+	stream := s.stream(r)
+	head, err := s.Worker.Store.Head(r.Context(), stream)
+	if err != nil {
+		return answer{}, err
+	}
+	if head == 0 {
+		return answer{}, worker.ErrNoExecution
+	}
+	if err := s.Ask(r.Context(), stream, in); err != nil {
+		return answer{}, err
+	}
+	return accepted()
+}
+
+// id is the client's ID of an input, or a new one.
+func (s *Server) id(given string) string {
+	if given == "" {
+		return s.Worker.Entropy.ID()
+	}
+	return given
+}
+
+func payload(text json.RawMessage) (workflow.Payload, error) {
+	if len(text) == 0 {
+		return workflow.Payload{}, nil
+	}
+	v, err := expr.Canonical(text)
+	return workflow.Inline(v), err
+}
+
+func (s *Server) signal(r *http.Request) (answer, error) {
+	in, err := s.readSignal(r)
+	if err != nil {
+		return answer{}, err
+	}
+	data, err := payload(in.Data)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.ask(r, workflow.ExternalEvent{EarlyEvent: workflow.EarlyEvent{ID: in.ID, Kind: in.Type, Key: in.Key, Source: in.Source, Data: data, ReceivedAt: s.Worker.Clock.Now()}})
+}
+
+func (s *Server) readSignal(r *http.Request) (client.Signal, error) {
+	var in client.Signal
+	if err := read(r, &in); err != nil {
+		return in, err
+	}
+	if in.Type == "" {
+		return in, problem(http.StatusBadRequest, "body", "type is missing", `write {"type": "PaymentReceived", "key": "…", "data": …}`)
+	}
+	in.ID = s.id(in.ID)
+	return in, nil
+}
+
+func (s *Server) publish(r *http.Request) (answer, error) {
+	in, err := s.readSignal(r)
+	if err != nil {
+		return answer{}, err
+	}
+	data, err := payload(in.Data)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := s.Worker.Publish(r.Context(), s.Tenant, worker.Event{ID: in.ID, Type: in.Type, Key: in.Key, Source: in.Source, Data: data}); err != nil {
+		return answer{}, err
+	}
+	return accepted()
+}
+
+func (s *Server) cancel(r *http.Request) (answer, error) {
+	var in client.CancelRequest
+	if err := read(r, &in); err != nil {
+		return answer{}, err
+	}
+	mode := workflow.CancelMode(in.Mode)
+	if mode == "" {
+		mode = workflow.CancelImmediate
+	}
+	if !slices.Contains([]workflow.CancelMode{workflow.CancelImmediate, workflow.CancelGraceful, workflow.CancelCompensated}, mode) {
+		return answer{}, problem(http.StatusBadRequest, "body", "mode must be immediate, graceful or compensated", "")
+	}
+	return s.ask(r, workflow.Cancel{ID: s.id(in.ID), Origin: workflow.OriginUser, Mode: mode, Reason: in.Reason})
+}
+
+func (s *Server) move(r *http.Request) (answer, error) {
+	var in client.OperatorMove
+	if err := read(r, &in); err != nil {
+		return answer{}, err
+	}
+	move := workflow.Move(in.Move)
+	if !slices.Contains([]workflow.Move{workflow.MoveRetry, workflow.MoveComplete, workflow.MoveSkip, workflow.MoveFail, workflow.MoveResume}, move) {
+		return answer{}, problem(http.StatusBadRequest, "body", "move must be retry, complete, skip, fail or resume", "")
+	}
+	output, err := payload(in.Output)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.ask(r, workflow.OperatorMove{ID: s.id(in.ID), Move: move, Step: in.Step, By: in.By, Output: output})
+}
+
+func (s *Server) decide(r *http.Request) (answer, error) {
+	var in client.Decision
+	if err := read(r, &in); err != nil {
+		return answer{}, err
+	}
+	verdict := workflow.Verdict(in.Verdict)
+	if !slices.Contains([]workflow.Verdict{workflow.VerdictApprove, workflow.VerdictReject, workflow.VerdictReassign}, verdict) {
+		return answer{}, problem(http.StatusBadRequest, "body", "verdict must be approve, reject or reassign", "")
+	}
+	snap, err := s.Worker.Inspect(r.Context(), s.stream(r))
+	if err != nil {
+		return answer{}, err
+	}
+	step := r.PathValue("step")
+	open := slices.ContainsFunc(snap.Commands, func(c workflow.Command) bool { t, ok := c.(workflow.AwaitTask); return ok && t.Step == step })
+	if !open {
+		return answer{}, problem(http.StatusConflict, "task.closed", "there is no open task at step "+step, "list the open ones at /v1/tasks")
+	}
+	data, err := payload(in.Answer)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.ask(r, workflow.TaskDecision{ID: s.id(in.ID), Step: step, By: in.By, Verdict: verdict, Answer: data, Comment: in.Comment, To: in.To})
+}
+
+// tasks lists the open tasks of waiting executions: of a page of executions, so a page of tasks can be short or empty with more to come.
+func (s *Server) tasks(r *http.Request) (answer, error) {
+	page, err := pageOf(r)
+	if err != nil {
+		return answer{}, err
+	}
+	rows, next, err := s.Worker.Store.List(r.Context(), s.Tenant, eventstore.Filter{OpenOnly: true, Workflow: r.URL.Query().Get("workflow")}, page)
+	if err != nil {
+		return answer{}, err
+	}
+	out := client.Page[client.Task]{Items: []client.Task{}, Next: next}
+	for _, row := range rows {
+		view, err := s.view(r.Context(), row.Stream)
+		if err != nil {
+			return answer{}, err
+		}
+		out.Items = append(out.Items, view.Tasks...)
+	}
+	return ok(out)
+}

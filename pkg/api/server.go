@@ -1,0 +1,172 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Server answers the API for one tenant. Its fields are set once.
+type Server struct {
+	Worker *worker.Worker
+	// Ask hands an input to an execution and returns when it is safe.
+	Ask func(ctx context.Context, s eventstore.Stream, in workflow.Input) error
+	// Watch returns a channel that is closed when the execution has moved; nil: Wait polls nothing and answers at once.
+	Watch  func(s eventstore.Stream) <-chan struct{}
+	Tenant string
+	Log    *slog.Logger
+}
+
+// Limits of requests.
+const (
+	maxDocument = 1 << 20
+	maxBody     = 6 << 20
+	// maxShown is the most bytes of an input or output in an answer.
+	maxShown = 4 << 20
+)
+
+// Handler routes requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]handler{
+		"POST /v1/workflows":                    s.deploy,
+		"GET /v1/workflows":                     s.workflows,
+		"POST /v1/executions":                   s.start,
+		"GET /v1/executions":                    s.list,
+		"GET /v1/executions/{id}":               s.get,
+		"GET /v1/executions/{id}/history":       s.history,
+		"POST /v1/executions/{id}/signals":      s.signal,
+		"POST /v1/executions/{id}/cancel":       s.cancel,
+		"POST /v1/executions/{id}/moves":        s.move,
+		"POST /v1/executions/{id}/tasks/{step}": s.decide,
+		"GET /v1/tasks":                         s.tasks,
+		"POST /v1/events":                       s.publish,
+		"GET /v1/health":                        s.health,
+	} { // order-free: patterns do not overlap
+		mux.Handle(pattern, s.wrap(h))
+	}
+	mux.Handle("/", s.wrap(func(*http.Request) (answer, error) {
+		return answer{}, problem(http.StatusNotFound, "not_found", "there is no such address", "the API is under /v1: /v1/executions, /v1/workflows, /v1/tasks, /v1/events")
+	}))
+	return mux
+}
+
+// handler answers a request: with something to be written as JSON, or an error.
+type handler func(r *http.Request) (answer, error)
+
+type answer struct {
+	status int
+	body   any
+}
+
+func ok(body any) (answer, error) { return answer{http.StatusOK, body}, nil }
+
+func accepted() (answer, error) {
+	return answer{http.StatusAccepted, map[string]bool{"accepted": true}}, nil
+}
+
+func problem(status int, code, title, detail string) error {
+	return &client.Problem{Status: status, Code: code, Title: title, Detail: detail}
+}
+
+func (s *Server) wrap(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a, err := s.guard(h, r)
+		if err != nil {
+			p := s.problemOf(r, err)
+			a = answer{p.Status, p}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if a.status/100 != 2 {
+			w.Header().Set("Content-Type", "application/problem+json")
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(a.status)
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(a.body) // the client is gone if this fails
+	})
+}
+
+// guard keeps pages of other sites from using a server on this machine: they can send no JSON and no YAML without asking first, and this
+// server never agrees.
+func (s *Server) guard(h handler, r *http.Request) (answer, error) {
+	if r.Method == http.MethodPost {
+		switch kind := r.Header.Get("Content-Type"); kind {
+		case "application/json", "application/yaml":
+		default:
+			return answer{}, problem(http.StatusUnsupportedMediaType, "media_type", "the body must be application/json or application/yaml", fmt.Sprintf("it is %q", kind))
+		}
+		r.Body = http.MaxBytesReader(nil, r.Body, maxBody)
+	}
+	return h(r)
+}
+
+// problemOf says what went wrong in the client's words, and logs what is the server's fault.
+func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
+	var p *client.Problem
+	var reused *worker.KeyReusedError
+	var unknown *worker.UnknownWorkflowError
+	var typed *workflow.Error
+	var quota *eventstore.QuotaError
+	var limit *eventstore.LimitError
+	var invalid *eventstore.InvalidError
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.Is(err, worker.ErrNoExecution):
+		return &client.Problem{Status: http.StatusNotFound, Code: "execution.unknown", Title: "there is no execution " + r.PathValue("id")}
+	case errors.As(err, &unknown):
+		return &client.Problem{Status: http.StatusNotFound, Code: "workflow.unknown", Title: unknown.Error()}
+	case errors.As(err, &reused):
+		return &client.Problem{Status: http.StatusConflict, Code: "key.reused", Title: reused.Error()}
+	case errors.As(err, &typed):
+		return &client.Problem{Status: http.StatusBadRequest, Code: typed.Code, Title: typed.Message}
+	case errors.As(err, &quota):
+		return &client.Problem{Status: http.StatusTooManyRequests, Code: "event.quota", Title: quota.Error()}
+	case errors.As(err, &large):
+		return &client.Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: fmt.Sprintf("the body has more than %d bytes", large.Limit)}
+	case errors.As(err, &limit), errors.As(err, &invalid):
+		return &client.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: err.Error()}
+	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, eventstore.ErrUnknownOutcome), errors.Is(err, worker.ErrContended):
+		return &client.Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "try again: " + err.Error()}
+	}
+	if r.Context().Err() == nil && s.Log != nil {
+		s.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "cause", err)
+	}
+	return &client.Problem{Status: http.StatusInternalServerError, Code: "internal", Title: "the server failed; its log says why"}
+}
+
+// read decodes a JSON body; unknown fields are refused, so that a misspelt one is not lost in silence.
+func read(r *http.Request, v any) error {
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return err
+		}
+		return problem(http.StatusBadRequest, "body", "the body is not what this address takes", err.Error())
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return problem(http.StatusBadRequest, "body", "the body is more than one JSON value", "")
+	}
+	return nil
+}
+
+func (s *Server) stream(r *http.Request) eventstore.Stream {
+	return eventstore.Stream{Tenant: s.Tenant, ID: r.PathValue("id")}
+}
+
+func (s *Server) health(*http.Request) (answer, error) { return ok(map[string]string{"status": "ok"}) }

@@ -1,0 +1,50 @@
+package api
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/dsl"
+)
+
+func (s *Server) deploy(r *http.Request) (answer, error) {
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxDocument+1))
+	if err != nil {
+		return answer{}, err
+	}
+	file := r.URL.Query().Get("file")
+	if file == "" {
+		file = "workflow.yaml"
+	}
+	def, diagnostics := dsl.Compile(file, text)
+	if def == nil {
+		list, err := json.Marshal(diagnostics)
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{}, &client.Problem{Status: http.StatusUnprocessableEntity, Code: "document.refused", Title: "the document is refused", Diagnostics: list}
+	}
+	d, fresh, err := s.Worker.Deploy(r.Context(), s.Tenant, def)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(client.Deployed{Workflow: d.Workflow, Version: d.Version, Hash: d.Hash.String(), New: fresh})
+}
+
+func (s *Server) workflows(r *http.Request) (answer, error) {
+	page, err := pageOf(r)
+	if err != nil {
+		return answer{}, err
+	}
+	list, next, err := s.Worker.Programs.Workflows(r.Context(), s.Tenant, page)
+	if err != nil {
+		return answer{}, err
+	}
+	out := client.Page[client.Deployed]{Items: []client.Deployed{}, Next: next}
+	for _, d := range list {
+		out.Items = append(out.Items, client.Deployed{Workflow: d.Workflow, Version: d.Version, Hash: d.Hash.String()})
+	}
+	return ok(out)
+}

@@ -1,0 +1,139 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Execution is one execution as people see it (WF-002 §5).
+type Execution struct {
+	ID       string `json:"execution_id"`
+	Workflow string `json:"workflow"`
+	Version  string `json:"version"` // of the definition
+	// Status is the state of WF-006 §5 in lower case; Outcome says how it ended: completed, failed, cancelled, timed_out, or with
+	// "compensated" if its work was undone.
+	Status  string `json:"status"`
+	Outcome string `json:"outcome,omitempty"`
+	// Output is that of a completed execution; Error that of one which was not.
+	Output json.RawMessage `json:"output"`
+	Error  *workflow.Error `json:"error"`
+
+	Waiting     []string          `json:"waiting,omitempty"` // reasons
+	Tasks       []Task            `json:"tasks,omitempty"`   // open ones
+	Input       json.RawMessage   `json:"input,omitempty"`
+	Correlation string            `json:"correlation_id,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Parent      string            `json:"parent,omitempty"`
+	Events      uint64            `json:"events,omitempty"`
+	StartedAt   time.Time         `json:"started_at,omitzero"`
+	UpdatedAt   time.Time         `json:"updated_at,omitzero"`
+	EndedAt     time.Time         `json:"ended_at,omitzero"`
+	WakesAt     time.Time         `json:"wakes_at,omitzero"`
+}
+
+// Ended reports whether the execution has come to its end.
+func (e *Execution) Ended() bool {
+	return e.Status == "completed" || e.Status == "failed" || e.Status == "cancelled"
+}
+
+// Task is a decision that a person has to take.
+type Task struct {
+	Execution string    `json:"execution_id"`
+	Step      string    `json:"step"`
+	Title     string    `json:"title"`
+	Assignees []string  `json:"assignees,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	DueAt     time.Time `json:"due_at,omitzero"`
+}
+
+// Event is one event of a history.
+type Event struct {
+	Type    string          `json:"type"`
+	Version uint64          `json:"version"`
+	At      time.Time       `json:"at"`
+	Step    string          `json:"step,omitempty"`
+	Attempt int             `json:"attempt,omitempty"`
+	Worker  string          `json:"worker,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Deployed is what a deploy led to.
+type Deployed struct {
+	Workflow string `json:"workflow"`
+	Version  uint64 `json:"version"`
+	Hash     string `json:"hash"`
+	New      bool   `json:"new"`
+}
+
+// StartRequest asks for an execution.
+type StartRequest struct {
+	Workflow string          `json:"workflow"`
+	Version  string          `json:"version,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	// Key is an idempotency key: the same key finds the same execution.
+	Key         string            `json:"key,omitempty"`
+	Correlation string            `json:"correlation_id,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+}
+
+// Signal is an event for one execution, or for whoever waits for its type and key.
+type Signal struct {
+	// ID makes a repeat harmless; empty: the server makes one.
+	ID     string          `json:"id,omitempty"`
+	Type   string          `json:"type"`
+	Key    string          `json:"key,omitempty"`
+	Source string          `json:"source,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+// CancelRequest asks for an execution's end.
+type CancelRequest struct {
+	ID     string `json:"id,omitempty"`
+	Mode   string `json:"mode,omitempty"` // immediate (the default), graceful, compensated
+	Reason string `json:"reason,omitempty"`
+}
+
+// Decision is a person's verdict about a task.
+type Decision struct {
+	ID      string          `json:"id,omitempty"`
+	Verdict string          `json:"verdict"` // approve, reject, reassign
+	Answer  json.RawMessage `json:"answer,omitempty"`
+	Comment string          `json:"comment,omitempty"`
+	By      string          `json:"by,omitempty"`
+	To      []string        `json:"to,omitempty"`
+}
+
+// OperatorMove is what an operator does to an execution that waits for one.
+type OperatorMove struct {
+	ID     string          `json:"id,omitempty"`
+	Move   string          `json:"move"` // retry, complete, skip, fail, resume
+	Step   string          `json:"step,omitempty"`
+	Output json.RawMessage `json:"output,omitempty"`
+	By     string          `json:"by,omitempty"`
+}
+
+// Problem is the body of every answer that is not a success (RFC 9457).
+type Problem struct {
+	Status int    `json:"status"`
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	Detail string `json:"detail,omitempty"`
+	// Diagnostics says what is wrong with a document, place by place.
+	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
+}
+
+// Error implements error: the title and what to do.
+func (p *Problem) Error() string {
+	if p.Detail == "" {
+		return p.Title
+	}
+	return p.Title + ": " + p.Detail
+}
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"` // cursor of the next page; empty at the end
+}
