@@ -22,7 +22,7 @@ import (
 
 // Bounds of one document. Each is checked before the work that it bounds is done.
 const (
-	maxBytes  = 1 << 20   // of the document, and again of what its aliases expand to
+	maxBytes  = 2 << 20   // of the document, and again of what its aliases expand to
 	maxDepth  = 100       // lists and mappings inside each other
 	maxKey    = 256       // bytes of one key
 	maxScalar = 256 << 10 // bytes of one text
@@ -106,8 +106,10 @@ var (
 
 // prepared returns a document as the library can read it. Where that makes a line shorter, shifts tells original of it.
 func (s *source) prepared(data []byte) []byte {
-	data = yaml12.ReplaceAll(data, []byte("${1}1.1"))
-	if !surrogates.Match(data) || !json.Valid(data) {
+	if bytes.Contains(data, []byte("%YAML")) {
+		data = yaml12.ReplaceAll(data, []byte("${1}1.1"))
+	}
+	if !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) || !json.Valid(data) {
 		return data
 	}
 	var out []byte
