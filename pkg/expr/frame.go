@@ -1,7 +1,5 @@
 package expr
 
-import "fmt"
-
 // Bounds of one evaluation. A step is about ten nanoseconds of work, so that no evaluation runs
 // longer than some tens of milliseconds, whatever its input.
 const (
@@ -108,7 +106,7 @@ func (a *Activation) resolve(name string) (any, bool) {
 func noName(name string) *failure {
 	x := failf(CodeName, "there is no name `%s` here", name)
 	if IsReserved(name) {
-		return x.or("%s", fmt.Sprintf("it exists only %s", reservedNames[name]))
+		return x.or("it exists only %s", reservedNames[name])
 	}
 	return x
 }
