@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // Bounds of the JSON Schemas of a document, in values. Compiling one costs about 25 µs.
@@ -30,7 +32,7 @@ func (j jsonSchema) check(c *checker, n *node, pointer string) {
 		c.sink.errorf(pointer, "dsl/limit", "describe less, or split the value", "the JSON Schema has more than %d values", maxSchemaNodes)
 		return
 	}
-	if outside(n, pointer, c) {
+	if outside(n, pointer, c) || dangling(n, n, pointer, c) {
 		return
 	}
 	err := c.compile(n)
@@ -50,13 +52,88 @@ func (j jsonSchema) check(c *checker, n *node, pointer string) {
 				continue
 			}
 			seen[unit.InstanceLocation] = true
-			c.sink.errorf(pointer+unit.InstanceLocation, "dsl/schema", "see json-schema.org, draft 2020-12", "this is not JSON Schema: %s", clipTo(unit.Error.String(), 200))
+			c.schemaFinding(pointer+unit.InstanceLocation, unit)
 		}
 	case errors.As(err, &pattern):
 		c.sink.errorf(pointer, "dsl/schema", "use a regular expression without look-around and back references", "the JSON Schema has a pattern that cannot be used: %q", clip(pattern.Regex))
 	default:
 		c.sink.errorf(pointer, "dsl/schema", "see json-schema.org, draft 2020-12", "this JSON Schema cannot be used: %s", clipTo(strings.ReplaceAll(err.Error(), schemaBase, ""), 200))
 	}
+}
+
+// schemaTypeNames are the types of JSON Schema in the words of our messages.
+var schemaTypeNames = map[string]string{"array": "a list", "object": "a mapping", "string": "a text", "integer": "a whole number", "number": "a number",
+	"boolean": "`true` or `false`", "null": "null"}
+
+// schemaTypeSynonyms are the names of types in other languages.
+var schemaTypeSynonyms = map[string]string{"int": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number", "str": "string",
+	"text": "string", "bool": "boolean", "list": "array", "map": "object", "dict": "object", "nil": "null", "none": "null"}
+
+// schemaFinding reports one finding about a schema at its place.
+func (c *checker) schemaFinding(pointer string, unit jsonschema.OutputUnit) {
+	n := c.source.node(pointer)
+	switch k := unit.Error.Kind.(type) {
+	case *kind.Enum:
+		words := make([]string, len(k.Want))
+		for i, w := range k.Want {
+			words[i] = fmt.Sprint(w)
+		}
+		suggestion := "write " + oneOf(words)
+		if n == nil {
+			break
+		}
+		if right := schemaTypeSynonyms[n.text]; right != "" && slices.Contains(words, right) {
+			suggestion = "write `" + right + "`"
+		} else if near := nearest(n.text, words); near != "" {
+			suggestion = "did you mean `" + near + "`?"
+		}
+		c.sink.errorf(pointer, "dsl/schema", suggestion, "%s of a JSON Schema must be %s, not %s", c.about(pointer), oneOf(words), c.shown(n))
+		return
+	case *kind.Type:
+		if n == nil || len(k.Want) != 1 || schemaTypeNames[k.Want[0]] == "" {
+			break
+		}
+		suggestion := "write " + schemaTypeNames[k.Want[0]]
+		if k.Want[0] == "array" && n.kind == kindString {
+			suggestion = "write [ " + clip(n.text) + " ]"
+		}
+		c.sink.errorf(pointer, "dsl/schema", suggestion, "%s of a JSON Schema must be %s, not %s", c.about(pointer), schemaTypeNames[k.Want[0]], c.shown(n))
+		return
+	}
+	c.sink.errorf(pointer, "dsl/schema", "see json-schema.org, draft 2020-12", "this is not JSON Schema: %s", clipTo(unit.Error.String(), 200))
+}
+
+// dangling refuses references to parts of the schema that are not there, at their place.
+func dangling(n, root *node, pointer string, c *checker) (found bool) {
+	for _, e := range n.entries {
+		here := pointer + "/" + escape(e.key.text)
+		target, local := strings.CutPrefix(e.value.text, "#")
+		if e.key.text == "$ref" && e.value.kind == kindString && local && (target == "" || target[0] == '/') && !root.holds(target) {
+			c.sink.errorf(here, "dsl/schema", "define it there, or correct the reference", "the JSON Schema has nothing at %q", clip(e.value.text))
+			found = true
+		}
+		found = dangling(e.value, root, here, c) || found
+	}
+	for i, item := range n.items {
+		found = dangling(item, root, pointer+"/"+strconv.Itoa(i), c) || found
+	}
+	return found
+}
+
+// holds reports whether a tree has a value at a JSON pointer. A pointer with percent signs, as URIs have them
+// (RFC 6901 §6), is left to the library.
+func (n *node) holds(pointer string) bool {
+	if strings.Contains(pointer, "%") {
+		return true
+	}
+	for _, token := range strings.Split(pointer, "/")[1:] {
+		next, _ := n.child(unescape(token))
+		if next == nil {
+			return false
+		}
+		n = next
+	}
+	return true
 }
 
 // count counts the values of a tree up to a bound.

@@ -238,7 +238,7 @@ func TestJSONSchemasInDocuments(t *testing.T) {
 		"{ $ref: 'https://example.com/s.json' }":  "dsl/schema /input/schema/$ref",
 		"{ $ref: 'file:///etc/passwd' }":          "dsl/schema /input/schema/$ref",
 		"{ items: { $ref: other.json } }":         "dsl/schema /input/schema/items/$ref",
-		"{ $ref: '#/$defs/none' }":                "dsl/schema /input/schema",
+		"{ $ref: '#/$defs/none' }":                "dsl/schema /input/schema/$ref",
 		"{ $id: 'https://example.com/s' }":        "dsl/schema /input/schema/$id",
 		"{ $schema: 'https://example.com/meta' }": "dsl/schema /input/schema",
 		"{ pattern: '(?=x)' }":                    "dsl/schema /input/schema/pattern",
