@@ -20,7 +20,6 @@ type task struct {
 	op    op
 	frame *workflow.Frame
 	node  int
-	in    inst // of opAdvance for a side step
 }
 
 // agenda is what a decision still has to look at, first in, first out. It lives for one decision: what a bound leaves

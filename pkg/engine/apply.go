@@ -72,7 +72,13 @@ type fold struct {
 const engineActor = "engine"
 
 func newFold(p *Program, s *workflow.State) *fold {
-	x := &fold{p: p, s: s, wm: fsm.WorkflowV1(), am: fsm.ActivityV1()}
+	x := &fold{}
+	x.init(p, s)
+	return x
+}
+
+func (x *fold) init(p *Program, s *workflow.State) {
+	x.p, x.s, x.wm, x.am = p, s, fsm.WorkflowV1(), fsm.ActivityV1()
 	x.facts = fsm.Facts{Owner: engineActor, Actor: engineActor, Fence: 1, HeldFence: 1, Required: fsm.PermissionCommit, Granted: fsm.PermissionCommit}
 	if s == nil {
 		x.s = &workflow.State{}
@@ -83,19 +89,15 @@ func newFold(p *Program, s *workflow.State) *fold {
 	} else {
 		x.relink()
 	}
-	return x
 }
 
 // appliers has the change that each type of event makes.
 var appliers [workflow.EventTypes]func(*fold, workflow.Event) error
 
 // on registers the change that a type of event makes.
-func on[E workflow.Event](apply func(*fold, *E) error) {
+func on[E workflow.Event](apply func(*fold, E) error) {
 	var zero E
-	appliers[zero.Type()] = func(x *fold, e workflow.Event) error {
-		ev := e.(E)
-		return apply(x, &ev)
-	}
+	appliers[zero.Type()] = func(x *fold, e workflow.Event) error { return apply(x, e.(E)) }
 }
 
 func init() {

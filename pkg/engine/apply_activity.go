@@ -19,7 +19,7 @@ func registerActivity() {
 	on(applyJoinCounted)
 }
 
-func applyReady(x *fold, e *workflow.ActivityReady) error {
+func applyReady(x *fold, e workflow.ActivityReady) error {
 	in, ok := x.locate(e.Step)
 	if !ok {
 		x.creating = true
@@ -40,7 +40,7 @@ func applyReady(x *fold, e *workflow.ActivityReady) error {
 	return nil
 }
 
-func applyScheduled(x *fold, e *workflow.ActivityScheduled) error {
+func applyScheduled(x *fold, e workflow.ActivityScheduled) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func applyScheduled(x *fold, e *workflow.ActivityScheduled) error {
 	return nil
 }
 
-func applyStarted(x *fold, e *workflow.ActivityStarted) error {
+func applyStarted(x *fold, e workflow.ActivityStarted) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func applyStarted(x *fold, e *workflow.ActivityStarted) error {
 	return nil
 }
 
-func applyCompleted(x *fold, e *workflow.ActivityCompleted) error {
+func applyCompleted(x *fold, e workflow.ActivityCompleted) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func applyCompleted(x *fold, e *workflow.ActivityCompleted) error {
 	return nil
 }
 
-func applyFailed(x *fold, e *workflow.ActivityFailed) error {
+func applyFailed(x *fold, e workflow.ActivityFailed) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func applyFailed(x *fold, e *workflow.ActivityFailed) error {
 	return nil
 }
 
-func applyRetried(x *fold, e *workflow.ActivityRetried) error {
+func applyRetried(x *fold, e workflow.ActivityRetried) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func applyRetried(x *fold, e *workflow.ActivityRetried) error {
 }
 
 // applySkipped ends a step that never ran. One that failed and is skipped by an operator was open.
-func applySkipped(x *fold, e *workflow.ActivitySkipped) error {
+func applySkipped(x *fold, e workflow.ActivitySkipped) error {
 	in, ok := x.locate(e.Step)
 	if !ok || in.step.Status.Ended() {
 		return lost(e.Step)
@@ -160,7 +160,7 @@ func applySkipped(x *fold, e *workflow.ActivitySkipped) error {
 	return nil
 }
 
-func applyCaught(x *fold, e *workflow.ActivityCaught) error {
+func applyCaught(x *fold, e workflow.ActivityCaught) error {
 	in, ok := x.locate(e.Step)
 	if !ok || in.step.Status.Ended() {
 		return lost(e.Step)
@@ -188,7 +188,7 @@ func (x *fold) stand(in inst, then []string) {
 	in.frame.StandIns = append(in.frame.StandIns, s)
 }
 
-func applyPending(x *fold, e *workflow.ActivityPending) error {
+func applyPending(x *fold, e workflow.ActivityPending) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func applyPending(x *fold, e *workflow.ActivityPending) error {
 	return nil
 }
 
-func applyJoinCounted(x *fold, e *workflow.JoinCounted) error {
+func applyJoinCounted(x *fold, e workflow.JoinCounted) error {
 	in, ok := x.locate(e.Step)
 	if !ok {
 		return lost(e.Step)

@@ -14,7 +14,7 @@ func registerScope() {
 	on(applyScopeEnding)
 	on(applyIterationDelayed)
 	on(applyVariablesSet)
-	on(func(x *fold, _ *workflow.EventEmitted) error { x.s.Emitted++; return nil })
+	on(func(x *fold, _ workflow.EventEmitted) error { x.s.Emitted++; return nil })
 }
 
 // newScope is the inside of a structured step before any body is open.
@@ -60,7 +60,7 @@ func (x *fold) openScope(path string) (inst, *workflow.Scope, error) {
 	return in, in.open().Scope, nil
 }
 
-func applyItemsSet(x *fold, e *workflow.ItemsSet) error {
+func applyItemsSet(x *fold, e workflow.ItemsSet) error {
 	in, sc, err := x.openScope(e.Step)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func applyItemsSet(x *fold, e *workflow.ItemsSet) error {
 	return nil
 }
 
-func applyScopeOpened(x *fold, e *workflow.ScopeOpened) error {
+func applyScopeOpened(x *fold, e workflow.ScopeOpened) error {
 	in, sc, err := x.openScope(e.Step)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func applyScopeOpened(x *fold, e *workflow.ScopeOpened) error {
 	return nil
 }
 
-func applyScopeClosed(x *fold, e *workflow.ScopeClosed) error {
+func applyScopeClosed(x *fold, e workflow.ScopeClosed) error {
 	in, sc, err := x.openScope(e.Step)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func applyScopeClosed(x *fold, e *workflow.ScopeClosed) error {
 }
 
 // closedBody notes what the end of an item or branch means for the whole.
-func (x *fold) closedBody(in inst, sc *workflow.Scope, slot int, e *workflow.ScopeClosed) {
+func (x *fold) closedBody(in inst, sc *workflow.Scope, slot int, e workflow.ScopeClosed) {
 	if in.node.step.Race != nil {
 		sc.Results[slot].Error = e.Error
 		if e.Error == nil && !e.Cancelled && sc.Winner == 0 {
@@ -221,7 +221,7 @@ func (x *fold) keptFrames(o *workflow.OpenStep) []*workflow.Frame {
 	return kept
 }
 
-func applyScopeEnding(x *fold, e *workflow.ScopeEnding) error {
+func applyScopeEnding(x *fold, e workflow.ScopeEnding) error {
 	in, sc, err := x.openScope(e.Step)
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func applyScopeEnding(x *fold, e *workflow.ScopeEnding) error {
 	return nil
 }
 
-func applyIterationDelayed(x *fold, e *workflow.IterationDelayed) error {
+func applyIterationDelayed(x *fold, e workflow.IterationDelayed) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func applyIterationDelayed(x *fold, e *workflow.IterationDelayed) error {
 	return nil
 }
 
-func applyVariablesSet(x *fold, e *workflow.VariablesSet) error {
+func applyVariablesSet(x *fold, e workflow.VariablesSet) error {
 	for _, v := range e.Vars {
 		x.s.Vars = setVar(x.s.Vars, v)
 		if x.s.Shard != nil {

@@ -7,17 +7,17 @@ import (
 )
 
 func registerWait() {
-	on(func(x *fold, e *workflow.TimerSet) error {
+	on(func(x *fold, e workflow.TimerSet) error {
 		return x.change(e.Step, func(o *workflow.OpenStep) { o.WakeAt = e.At })
 	})
-	on(func(x *fold, e *workflow.TimerFired) error {
+	on(func(x *fold, e workflow.TimerFired) error {
 		return x.change(e.Step, func(o *workflow.OpenStep) { o.WakeAt = 0 })
 	})
 	on(applyTimeoutFired)
-	on(func(x *fold, e *workflow.LeaseExpired) error {
+	on(func(x *fold, e workflow.LeaseExpired) error {
 		return x.change(e.Step, func(o *workflow.OpenStep) { o.LeaseUntil = 0 })
 	})
-	on(func(x *fold, e *workflow.EventAwaited) error {
+	on(func(x *fold, e workflow.EventAwaited) error {
 		return x.change(e.Step, func(o *workflow.OpenStep) { o.Patterns, o.WaitBy = e.Patterns, e.WaitBy })
 	})
 	on(applyEventReceived)
@@ -27,7 +27,7 @@ func registerWait() {
 	on(applyTaskEscalated)
 	on(applyTaskDecided)
 	on(applyChildRequested)
-	on(func(x *fold, e *workflow.ChildStarted) error {
+	on(func(x *fold, e workflow.ChildStarted) error {
 		return x.change(e.Step, func(o *workflow.OpenStep) {
 			if o.Child != nil && o.Child.Child == e.Child {
 				o.Child.Begun = true
@@ -48,7 +48,7 @@ func (x *fold) change(path string, f func(*workflow.OpenStep)) error {
 	return nil
 }
 
-func applyTimeoutFired(x *fold, e *workflow.TimeoutFired) error {
+func applyTimeoutFired(x *fold, e workflow.TimeoutFired) error {
 	if e.Step == "" {
 		x.s.TimeoutAt = 0
 		return nil
@@ -65,7 +65,7 @@ func applyTimeoutFired(x *fold, e *workflow.TimeoutFired) error {
 	})
 }
 
-func applyEventReceived(x *fold, e *workflow.EventReceived) error {
+func applyEventReceived(x *fold, e workflow.EventReceived) error {
 	x.see(e.Event.ID)
 	if e.Step == "" {
 		x.s.Early = append(x.s.Early, e.Event)
@@ -105,7 +105,7 @@ func (x *fold) cursor(kind, key string, anyKey bool) uint64 {
 	return 0
 }
 
-func applyEventTaken(x *fold, e *workflow.EventTaken) error {
+func applyEventTaken(x *fold, e workflow.EventTaken) error {
 	for i := range x.s.Early {
 		if x.s.Early[i].ID == e.ID {
 			x.moveCursors(&x.s.Early[i])
@@ -116,7 +116,7 @@ func applyEventTaken(x *fold, e *workflow.EventTaken) error {
 	return fmt.Errorf("there is no event %s", e.ID)
 }
 
-func applyTaskCreated(x *fold, e *workflow.TaskCreated) error {
+func applyTaskCreated(x *fold, e workflow.TaskCreated) error {
 	return x.change(e.Step, func(o *workflow.OpenStep) {
 		o.Task = &workflow.HumanTask{
 			Title: e.Title, Details: e.Details, Assignees: e.Assignees, CreatedAt: x.s.At, Remind: e.Remind, Escalate: e.Escalate,
@@ -133,7 +133,7 @@ func (x *fold) openTask(path string) (inst, class, error) {
 	return in, before, err
 }
 
-func applyTaskReminded(x *fold, e *workflow.TaskReminded) error {
+func applyTaskReminded(x *fold, e workflow.TaskReminded) error {
 	in, before, err := x.openTask(e.Step)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func applyTaskReminded(x *fold, e *workflow.TaskReminded) error {
 	return nil
 }
 
-func applyTaskEscalated(x *fold, e *workflow.TaskEscalated) error {
+func applyTaskEscalated(x *fold, e workflow.TaskEscalated) error {
 	in, before, err := x.openTask(e.Step)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func applyTaskEscalated(x *fold, e *workflow.TaskEscalated) error {
 	return nil
 }
 
-func applyTaskDecided(x *fold, e *workflow.TaskDecided) error {
+func applyTaskDecided(x *fold, e workflow.TaskDecided) error {
 	in, before, err := x.openTask(e.Step)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func applyTaskDecided(x *fold, e *workflow.TaskDecided) error {
 	return nil
 }
 
-func applyChildRequested(x *fold, e *workflow.ChildRequested) error {
+func applyChildRequested(x *fold, e workflow.ChildRequested) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func applyChildRequested(x *fold, e *workflow.ChildRequested) error {
 	return nil
 }
 
-func applyChildEnded(x *fold, e *workflow.ChildEnded) error {
+func applyChildEnded(x *fold, e workflow.ChildEnded) error {
 	for i := range x.s.Closing {
 		if x.s.Closing[i].Child == e.Child {
 			x.s.Closing = append(x.s.Closing[:i:i], x.s.Closing[i+1:]...)

@@ -10,12 +10,12 @@ import (
 
 func registerWorkflow() {
 	on(applyCreated)
-	on(func(x *fold, _ *workflow.WorkflowValidated) error { return x.moveWorkflow(fsm.WorkflowValidated()) })
-	on(func(x *fold, _ *workflow.WorkflowScheduled) error { return x.moveWorkflow(fsm.WorkflowScheduled()) })
+	on(func(x *fold, _ workflow.WorkflowValidated) error { return x.moveWorkflow(fsm.WorkflowValidated()) })
+	on(func(x *fold, _ workflow.WorkflowScheduled) error { return x.moveWorkflow(fsm.WorkflowScheduled()) })
 	on(applyWorkflowStarted)
-	on(func(x *fold, _ *workflow.WorkflowPaused) error { return x.moveWorkflow(fsm.WorkflowPaused()) })
-	on(func(x *fold, _ *workflow.WorkflowResumed) error { return x.moveWorkflow(fsm.WorkflowResumed()) })
-	on(func(x *fold, _ *workflow.WorkflowContinued) error { return x.moveWorkflow(fsm.WorkflowContinued()) })
+	on(func(x *fold, _ workflow.WorkflowPaused) error { return x.moveWorkflow(fsm.WorkflowPaused()) })
+	on(func(x *fold, _ workflow.WorkflowResumed) error { return x.moveWorkflow(fsm.WorkflowResumed()) })
+	on(func(x *fold, _ workflow.WorkflowContinued) error { return x.moveWorkflow(fsm.WorkflowContinued()) })
 	on(applyWorkflowCompleted)
 	on(applyWorkflowFailed)
 	on(applyWorkflowCancelled)
@@ -26,11 +26,11 @@ func registerWorkflow() {
 	on(applyFailureHeld)
 	on(applyOperatorMoved)
 	on(applyCompensationStopped)
-	on(func(x *fold, _ *workflow.BoundReached) error { x.s.More = true; return nil })
-	on(func(x *fold, e *workflow.OwnershipChanged) error { x.s.Owner = e.To; return nil })
+	on(func(x *fold, _ workflow.BoundReached) error { x.s.More = true; return nil })
+	on(func(x *fold, e workflow.OwnershipChanged) error { x.s.Owner = e.To; return nil })
 }
 
-func applyCreated(x *fold, e *workflow.WorkflowCreated) error {
+func applyCreated(x *fold, e workflow.WorkflowCreated) error {
 	if e.Tenant == "" || e.Execution == "" {
 		return errors.New("it names no tenant or no execution")
 	}
@@ -51,7 +51,7 @@ func applyCreated(x *fold, e *workflow.WorkflowCreated) error {
 	return nil
 }
 
-func applyWorkflowStarted(x *fold, e *workflow.WorkflowStarted) error {
+func applyWorkflowStarted(x *fold, e workflow.WorkflowStarted) error {
 	if err := x.moveWorkflow(fsm.WorkflowStarted()); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func applyWorkflowStarted(x *fold, e *workflow.WorkflowStarted) error {
 	return nil
 }
 
-func applyWorkflowCompleted(x *fold, e *workflow.WorkflowCompleted) error {
+func applyWorkflowCompleted(x *fold, e workflow.WorkflowCompleted) error {
 	if err := x.moveWorkflow(fsm.WorkflowCompleted()); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func applyWorkflowCompleted(x *fold, e *workflow.WorkflowCompleted) error {
 	return nil
 }
 
-func applyWorkflowFailed(x *fold, e *workflow.WorkflowFailed) error {
+func applyWorkflowFailed(x *fold, e workflow.WorkflowFailed) error {
 	if err := x.moveWorkflow(fsm.WorkflowFailed()); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func applyWorkflowFailed(x *fold, e *workflow.WorkflowFailed) error {
 	return nil
 }
 
-func applyWorkflowCancelled(x *fold, e *workflow.WorkflowCancelled) error {
+func applyWorkflowCancelled(x *fold, e workflow.WorkflowCancelled) error {
 	if err := x.moveWorkflow(fsm.WorkflowCancelled()); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func applyWorkflowCancelled(x *fold, e *workflow.WorkflowCancelled) error {
 	return nil
 }
 
-func applyCompensationStarted(x *fold, _ *workflow.CompensationStarted) error {
+func applyCompensationStarted(x *fold, _ workflow.CompensationStarted) error {
 	x.facts.CompensationConfigured = x.s.Ending != nil && x.s.Ending.Compensate
 	x.facts.CompensationDue = len(x.s.Undo) > 0
 	err := x.moveWorkflow(fsm.CompensationStarted())
@@ -105,7 +105,7 @@ func applyCompensationStarted(x *fold, _ *workflow.CompensationStarted) error {
 	return err
 }
 
-func applyCompensationCompleted(x *fold, _ *workflow.CompensationCompleted) error {
+func applyCompensationCompleted(x *fold, _ workflow.CompensationCompleted) error {
 	if err := x.moveWorkflow(fsm.CompensationCompleted()); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (x *fold) terminal(outcome workflow.Outcome) {
 	x.relink()
 }
 
-func applyCancelRequested(x *fold, e *workflow.CancelRequested) error {
+func applyCancelRequested(x *fold, e workflow.CancelRequested) error {
 	x.see(e.ID)
 	if x.s.Cancel == nil || x.s.Ending == nil {
 		x.s.Cancel = &workflow.CancelState{Origin: e.Origin, Mode: e.Mode, Reason: e.Reason, By: e.By}
@@ -138,7 +138,7 @@ func applyCancelRequested(x *fold, e *workflow.CancelRequested) error {
 	return nil
 }
 
-func applyOutcomeDecided(x *fold, e *workflow.OutcomeDecided) error {
+func applyOutcomeDecided(x *fold, e workflow.OutcomeDecided) error {
 	s := x.s
 	s.Ending = &workflow.Ending{Outcome: e.Outcome, Error: e.Error, Step: e.Step, Compensate: e.Compensate, Graceful: e.Graceful, Abrupt: e.Abrupt}
 	s.Output, s.Next, s.TimeoutAt = e.Output, e.Next, 0
@@ -151,7 +151,7 @@ func applyOutcomeDecided(x *fold, e *workflow.OutcomeDecided) error {
 	return nil
 }
 
-func applyFailureHeld(x *fold, e *workflow.FailureHeld) error {
+func applyFailureHeld(x *fold, e workflow.FailureHeld) error {
 	x.s.Held = append(x.s.Held, workflow.Held{Step: e.Step, Error: e.Error})
 	if e.Step == "" {
 		x.s.TimeoutAt = 0
@@ -180,7 +180,7 @@ func (x *fold) unhold(path string) {
 	}
 }
 
-func applyOperatorMoved(x *fold, e *workflow.OperatorMoved) error {
+func applyOperatorMoved(x *fold, e workflow.OperatorMoved) error {
 	x.see(e.ID)
 	if e.Step == "" {
 		for i := range x.s.Held {
@@ -209,7 +209,7 @@ func applyOperatorMoved(x *fold, e *workflow.OperatorMoved) error {
 	return nil
 }
 
-func applyCompensationStopped(x *fold, e *workflow.CompensationStopped) error {
+func applyCompensationStopped(x *fold, e workflow.CompensationStopped) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err

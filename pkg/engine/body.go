@@ -106,7 +106,7 @@ func arrayOf(values []workflow.Payload) workflow.Payload {
 
 // inBody is the activation for what stands beside the steps of a body, made when it is needed.
 func (t *Turn) inBody(f *workflow.Frame, extras ...named) *lazyActivation {
-	return &lazyActivation{make: func() *expr.Activation { return t.inFrame(f, extras...) }}
+	return &lazyActivation{x: &t.fold, frame: f, extras: extras}
 }
 
 // startGroup opens the body of a group.

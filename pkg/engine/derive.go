@@ -14,13 +14,35 @@ type derived struct {
 	timers  timers
 	// ready are steps for workers that wait for a slot, in the order in which they became ready. Entries that are not
 	// ready any more are passed over.
-	ready []inst
+	ready queue
 	// sides are side steps that are Ready: they need no slot.
-	sides []inst
+	sides queue
 	// slots is how many steps hold a slot of max_parallelism; working, how many attempts are out with workers.
 	slots, working int
 	// waiting counts open steps by what they wait for.
 	waiting [workflow.WaitReasons]int
+}
+
+// queue is first in, first out, and keeps its memory.
+type queue struct {
+	list []inst
+	next int
+}
+
+func (q *queue) push(in inst) { q.list = append(q.list, in) }
+
+func (q *queue) first() *inst {
+	if q.next == len(q.list) {
+		return nil
+	}
+	return &q.list[q.next]
+}
+
+func (q *queue) pop() {
+	q.list[q.next] = inst{}
+	if q.next++; q.next == len(q.list) {
+		q.list, q.next = q.list[:0], 0
+	}
 }
 
 // class is what an open step counts as.
@@ -97,7 +119,7 @@ func (x *fold) relink() {
 		}
 	}
 	x.linking = false
-	slices.SortFunc(x.d.ready, func(a, b inst) int {
+	slices.SortFunc(x.d.ready.list, func(a, b inst) int {
 		if a.step.Open.Order < b.step.Open.Order {
 			return -1
 		}
@@ -198,8 +220,8 @@ func (x *fold) enter(in inst) {
 	switch {
 	case in.step.State != fsm.ActivityStateReady():
 	case in.host != nil:
-		x.d.sides = append(x.d.sides, in)
+		x.d.sides.push(in)
 	case in.node.kind.worker:
-		x.d.ready = append(x.d.ready, in)
+		x.d.ready.push(in)
 	}
 }

@@ -12,13 +12,15 @@ import (
 
 // lazyActivation is an activation that is made when it is first needed: most steps need none.
 type lazyActivation struct {
-	make func() *expr.Activation
-	made *expr.Activation
+	x      *fold
+	frame  *workflow.Frame
+	extras []named
+	made   *expr.Activation
 }
 
 func (l *lazyActivation) get() *expr.Activation {
 	if l.made == nil {
-		l.made = l.make()
+		l.made = l.x.inFrame(l.frame, l.extras...)
 	}
 	return l.made
 }

@@ -177,7 +177,9 @@ steps:
 		require.Equal(t, []string{"a", "a!undo", "a!undo"}, r.calls)
 		return r
 	}
-	move := func(m workflow.Move) workflow.OperatorMove { return workflow.OperatorMove{ID: "m-" + string(m), Move: m, By: "op"} }
+	move := func(m workflow.Move) workflow.OperatorMove {
+		return workflow.OperatorMove{ID: "m-" + string(m), Move: m, By: "op"}
+	}
 	t.Run("retried", func(t *testing.T) {
 		r := stopped(t)
 		_, err := r.try(move(workflow.MoveFail))

@@ -16,18 +16,13 @@ type named struct {
 
 // reader is what expressions read their names from: a place in the tree of frames, and extra names.
 type reader struct {
-	x     *fold
-	frame *workflow.Frame
-	// self is the step whose names these are; nil for the workflow itself.
-	self   *inst
+	x      *fold
+	frame  *workflow.Frame
 	extras []named
 }
 
 // at returns the activation for expressions of a step.
-func (x *fold) at(in inst, extras ...named) *expr.Activation {
-	r := &reader{x: x, frame: in.frame, self: &in, extras: extras}
-	return expr.NewActivation(r.lookup)
-}
+func (x *fold) at(in inst, extras ...named) *expr.Activation { return x.inFrame(in.frame, extras...) }
 
 // inFrame returns the activation for expressions that stand beside the steps of a frame: output, collect, until.
 func (x *fold) inFrame(f *workflow.Frame, extras ...named) *expr.Activation {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -190,7 +189,7 @@ func demandCall(x *fold, in inst, out *[]workflow.Command) {
 // run is the command that hands an attempt to a worker.
 func (x *fold) run(in inst, running bool) workflow.RunActivity {
 	o, st := in.open(), in.node.step
-	a := &lazyActivation{make: func() *expr.Activation { return x.at(in) }}
+	a := &lazyActivation{x: x, frame: in.frame}
 	c := workflow.RunActivity{
 		AttemptRef: workflow.AttemptRef{Step: in.path, Attempt: o.Attempt, Fence: o.Fence}, By: o.By, Running: running, Worker: o.Worker, LeaseUntil: o.LeaseUntil,
 		Kind: st.Kind, Name: st.Call.Name, Target: o.Target, Input: o.Input, Schema: st.Call.Output, Key: x.s.Execution + "/" + in.path,
@@ -295,13 +294,11 @@ func (x *fold) startShardOf(in inst, k int) workflow.StartChild {
 // demands are the commands of this decision: those of the steps it asked for, and what came up beside them.
 func (t *Turn) demands() []workflow.Command {
 	var out []workflow.Command
-	done := map[string]bool{}
-	for _, in := range t.asked {
-		if in.open() == nil || done[in.path] || in.node.kind.worker && in.step.State == fsm.ActivityStateRunning() && !in.open().Pending {
+	for i, in := range t.asked {
+		if in.open() == nil || askedBefore(t.asked[:i], in.path) || in.node.kind.worker && in.step.State == fsm.ActivityStateRunning() && !in.open().Pending {
 			continue
 		}
-		done[in.path] = true
-		in.node.kind.demands(t.fold, in, &out)
+		in.node.kind.demands(&t.fold, in, &out)
 	}
 	operator := false
 	for i := range t.events {
@@ -325,4 +322,14 @@ func (t *Turn) demands() []workflow.Command {
 		out = out[:len(out)-1] // a wake-up that is early enough is under way: it will ask for the next one
 	}
 	return out
+}
+
+// askedBefore reports whether a step is in a list; steps that ask twice in one decision ask close together.
+func askedBefore(list []inst, path string) bool {
+	for i := len(list) - 1; i >= 0 && i >= len(list)-8; i-- {
+		if list[i].path == path {
+			return true
+		}
+	}
+	return false
 }

@@ -169,7 +169,7 @@ func (t *Turn) manifest(in inst, sc *workflow.Scope) workflow.Payload {
 }
 
 // openShard applies the request of a shard.
-func (x *fold) openShard(in inst, before class, e *workflow.ChildRequested) error {
+func (x *fold) openShard(in inst, before class, e workflow.ChildRequested) error {
 	sc := in.open().Scope
 	if sc == nil || e.Shard > len(sc.Shards) || sc.Shards[e.Shard-1].State != workflow.ShardWaiting {
 		return fmt.Errorf("shard %d cannot be started", e.Shard-1)
@@ -182,7 +182,7 @@ func (x *fold) openShard(in inst, before class, e *workflow.ChildRequested) erro
 }
 
 // closeShard applies the end of a shard.
-func (x *fold) closeShard(in inst, before class, e *workflow.ChildEnded) error {
+func (x *fold) closeShard(in inst, before class, e workflow.ChildEnded) error {
 	sc := in.open().Scope
 	k := x.shardOf(in, e.Child)
 	if k < 0 || sc.Shards[k].State != workflow.ShardOpen {

@@ -59,7 +59,7 @@ func (x *fold) agentSideEnded(in inst, a *workflow.AgentLoop, status workflow.St
 	x.pushAdvance(*in.host)
 }
 
-func applyAgentTurn(x *fold, e *workflow.AgentTurn) error {
+func applyAgentTurn(x *fold, e workflow.AgentTurn) error {
 	in, before, err := x.openStep(e.Step)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -42,7 +41,7 @@ func (t *Turn) firstValues(in workflow.Start) (workflow.WorkflowStarted, *workfl
 		Execution: in.Execution, Tenant: in.Tenant, Workflow: in.Workflow, Definition: in.Definition, Correlation: in.Correlation,
 		Input: in.Input, StartedAt: t.now,
 	}}
-	a := &lazyActivation{make: func() *expr.Activation { return x.inFrame(nil) }}
+	a := &lazyActivation{x: x}
 	var started workflow.WorkflowStarted
 	limits := &t.p.def.Limits
 	limit, err := duration(limits.Timeout, a)

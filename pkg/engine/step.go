@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -83,7 +82,7 @@ func unreachable(f *workflow.Frame, n *node) *workflow.Error {
 
 // lazily is the activation of a step's expressions, made when one is evaluated.
 func (t *Turn) lazily(in inst, extras ...named) *lazyActivation {
-	return &lazyActivation{make: func() *expr.Activation { return t.at(in, extras...) }}
+	return &lazyActivation{x: &t.fold, frame: in.frame, extras: extras}
 }
 
 // ready makes a step Ready, or skips it by its own `when`.
@@ -130,20 +129,18 @@ func (t *Turn) dispatch(in inst) {
 
 // dispatchReady schedules the next step that waits for a slot of max_parallelism; false if none can be scheduled.
 func (t *Turn) dispatchReady() bool {
-	for len(t.d.sides) > 0 {
-		in := t.d.sides[0]
-		if in.step.State == fsm.ActivityStateReady() && in.open() != nil {
+	for side := t.d.sides.first(); side != nil; side = t.d.sides.first() {
+		if in := *side; in.step.State == fsm.ActivityStateReady() && in.open() != nil {
 			if in.node.kind.start(t, in); t.full {
 				return false
 			}
 		}
-		t.d.sides = t.d.sides[1:]
+		t.d.sides.pop()
 	}
-	for len(t.d.ready) > 0 {
-		in := t.d.ready[0]
+	for next := t.d.ready.first(); next != nil; next = t.d.ready.first() {
+		in := *next
 		if in.step.State != fsm.ActivityStateReady() || in.open() == nil {
-			t.d.ready[0] = inst{}
-			t.d.ready = t.d.ready[1:]
+			t.d.ready.pop()
 			continue
 		}
 		if limit := t.s.MaxParallelism; limit > 0 && t.d.slots >= limit {
@@ -153,7 +150,7 @@ func (t *Turn) dispatchReady() bool {
 			if t.s.Ending != nil || len(t.s.Held) > 0 {
 				return false
 			}
-			t.d.ready = t.d.ready[1:] // its body is being ended, and it with it
+			t.d.ready.pop() // its body is being ended, and it with it
 			continue
 		}
 		in.node.kind.start(t, in)

@@ -56,7 +56,7 @@ func refuse(in workflow.Input, format string, args ...any) error {
 
 // Turn makes one decision from one or more inputs. It is for one goroutine and one decision.
 type Turn struct {
-	*fold
+	fold
 	env      Env
 	now      int64
 	events   []workflow.Recorded
@@ -68,13 +68,18 @@ type Turn struct {
 	abort    []workflow.AttemptRef
 	todo     agenda
 	dueWas   int64
-	closing  []workflow.ChildLink // before this decision
+	// Room for a usual decision, so that it takes one allocation.
+	tasks   [8]task
+	answer  [1]inst
+	closing []workflow.ChildLink // before this decision
 }
 
 // NewTurn begins a decision on a state, nil for an execution that does not exist yet. The state is consumed: only the
 // decision's may be used afterwards.
 func NewTurn(p *Program, s *workflow.State, env Env) *Turn {
-	t := &Turn{fold: newFold(p, s), env: env}
+	t := &Turn{env: env}
+	t.init(p, s)
+	t.events, t.asked, t.todo.tasks = make([]workflow.Recorded, 0, 8), t.answer[:0], t.tasks[:0]
 	t.agenda = &t.todo
 	t.now = max(env.Now, t.s.At)
 	t.dueWas, _ = dueOf(t.s)
