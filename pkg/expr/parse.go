@@ -102,7 +102,7 @@ func syntaxFailure(src string, e *common.Error) *failure {
 }
 
 func syntaxHint(src, token string, at place) string {
-	if strings.HasPrefix(strings.TrimSpace(src), "{{") {
+	if inner := strings.TrimSpace(src); strings.HasPrefix(inner, "{{") || strings.HasPrefix(inner, "{") && strings.HasPrefix(token, "}") && !strings.Contains(inner, ":") {
 		return "leave the braces {{ }} out: an expression stands in ${ … }, or by itself where nothing else can stand"
 	}
 	before := strings.TrimSpace(string([]rune(src)[:at.from]))
