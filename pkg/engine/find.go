@@ -26,9 +26,6 @@ func (x *fold) locate(path string) (in inst, ok bool) {
 	if x.last.path == path && x.last.step != nil {
 		return x.last, true
 	}
-	if x.s.Root == nil {
-		return inst{}, false
-	}
 	in, ok = x.lead(path)
 	if ok {
 		x.last = in
@@ -38,6 +35,9 @@ func (x *fold) locate(path string) (in inst, ok bool) {
 
 func (x *fold) lead(path string) (inst, bool) {
 	f, rest := x.s.Root, path
+	if f == nil {
+		return inst{}, false
+	}
 	if x.s.Origin.Shard != nil {
 		rest = strings.TrimPrefix(path, f.Prefix)
 	}
@@ -131,19 +131,31 @@ func frameIn(list []*workflow.Frame, index int) *workflow.Frame {
 func (x *fold) sideOf(host inst, suffix, path string) (inst, bool) {
 	host.path = strings.TrimSuffix(path, suffix)
 	in := inst{frame: host.frame, path: path, host: &host}
-	switch suffix {
-	case undoSuffix:
+	switch {
+	case suffix == undoSuffix:
 		if in.node = host.node.undo; in.node == nil {
 			in.node = undoShards
 		}
 		return x.sided(in, &x.s.Undoing)
-	case notifySuffix:
+	case strings.HasPrefix(suffix, notifySuffix) && host.step.Open != nil && host.step.Open.Task != nil:
 		in.node = host.node.notify
-		if o := host.step.Open; o != nil && o.Task != nil {
-			return x.sided(in, &o.Task.Notify)
+		task := host.step.Open.Task
+		in, ok := x.sided(in, &task.Notify)
+		if ok && x.creating {
+			task.Notified++
 		}
+		return in, ok
 	}
 	return inst{}, false
+}
+
+// notifyPath is the path of the next notification of a task: each has a name, and so an idempotency key, of its own.
+func notifyPath(in inst) string {
+	path := in.path + notifySuffix
+	if n := in.open().Task.Notified; n > 0 {
+		path += "-" + strconv.Itoa(n+1)
+	}
+	return path
 }
 
 // sided completes a side step, if it is there. While an event creates it, it is made.

@@ -136,7 +136,7 @@ func listOf(v workflow.Payload) ([]workflow.Payload, *workflow.Error) {
 // notify tells people of a task, unless they are just being told.
 func (t *Turn) notify(in inst) {
 	if in.node.notify != nil && in.open().Task.Notify == nil {
-		t.startSide(in.path + notifySuffix)
+		t.startSide(notifyPath(in))
 	}
 }
 

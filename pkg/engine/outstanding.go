@@ -304,7 +304,10 @@ func (t *Turn) demands() []workflow.Command {
 	for i := range t.events {
 		switch e := t.events[i].Event.(type) {
 		case workflow.ChildRequested:
-			if in, ok := t.lead(e.Step); ok && e.Shard > 0 && in.open() != nil && in.open().Scope.Shards[e.Shard-1].State == workflow.ShardOpen {
+			if e.Shard == 0 {
+				continue
+			}
+			if in, ok := t.lead(e.Step); ok && in.open() != nil && in.open().Scope.Shards[e.Shard-1].State == workflow.ShardOpen {
 				out = append(out, t.startShardOf(in, e.Shard-1))
 			}
 		case workflow.FailureHeld, workflow.CompensationStopped:

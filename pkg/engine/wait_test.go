@@ -136,7 +136,7 @@ func TestHuman(t *testing.T) {
 		r := human(t, "fail", "fail")
 		r.work(72 * time.Hour)
 		require.Equal(t, "Failed failed timeout.wait", r.outcome())
-		require.Equal(t, []string{"ok!notify", "ok!notify", "ok!notify"}, r.calls)
+		require.Equal(t, []string{"ok!notify", "ok!notify-2", "ok!notify-3"}, r.calls)
 		require.Contains(t, r.story(), "TaskReminded ok\n")
 		require.Contains(t, r.story(), "TaskEscalated ok\n")
 		r = human(t, "fail", "continue")

@@ -84,6 +84,7 @@ type HumanTask struct {
 	Remind    []int64   `json:"remind,omitempty" cbor:"5,keyasint,omitempty"`    // still to come
 	Escalate  []int64   `json:"escalate,omitempty" cbor:"6,keyasint,omitempty"`  // still to come
 	Escalated int       `json:"escalated,omitempty" cbor:"7,keyasint,omitempty"` // escalations done
+	Notified  int       `json:"notified,omitempty" cbor:"9,keyasint,omitempty"`  // notifications made
 	Notify    *SideStep `json:"notify,omitempty" cbor:"8,keyasint,omitempty"`    // the notification under way
 }
 
