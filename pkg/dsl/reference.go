@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"strings"
 )
@@ -28,22 +29,19 @@ func Reference() []byte {
 	return b.Bytes()
 }
 
-const referenceHead = `# The workflow language, version wovyr/v1
-
-<!-- Generated from the table in pkg/dsl (words_*.go); "make golden" writes it anew. -->
-
-A workflow is one YAML 1.2 or JSON document: a graph of named steps. This page lists every word. ` + "`wovyr validate`" + ` checks a
-document and says what to write instead; ` + "`wovyr schema`" + ` prints a JSON Schema with which editors complete and check it.
-
-`
+//go:embed language_head.md
+var referenceHead string
 
 const referenceValues = "## Values\n\n" +
-	"- **An expression** is CEL in `${ … }`. Where only an expression can stand, the braces may be left out. In a text, expressions are\n" +
-	"  interpolated; a text that is one expression yields its typed value. `$${` is a plain `${`.\n" +
+	"- **An expression** is [CEL](expressions.md) in `${ … }`. Where only an expression can stand, the braces may be left out. In a text, expressions are\n" +
+	"  interpolated; a text that is one expression yields its typed value. `$${` is a plain `${`. Put it in single quotes: YAML would\n" +
+	"  read a brace, a `!`, `: ` or ` #` in its own way.\n" +
 	"- **A duration** is a number with a unit in one word: `250ms`, `30s`, `15m`, `2h`, `7d`, `1d12h`. A bare number is refused.\n" +
 	"- **A size** is a whole number with a unit in one word: `512MiB`, `2GB` (B, KB, MB, GB; KiB, MiB, GiB).\n" +
 	"- **A time** is date, time and zone: `2027-01-31T09:00:00Z`. **A date** is `2027-01-31`.\n" +
-	"- **A cron expression** has five fields: minute, hour, day of month, month, day of week: `0 9 * * MON-FRI`.\n" +
+	"- **A cron expression** has five fields: minute, hour, day of month, month, day of week: `0 9 * * MON-FRI`. Where both days\n" +
+	"  are given, either will do. When clocks change, a time that is skipped comes at the change and one that happens twice comes once;\n" +
+	"  with `*` as the hour, real hours count.\n" +
 	"- **A name** of a step, variable or branch has letters, digits and `_`, does not start with a digit, and is no word that CEL keeps for itself.\n" +
 	"- **A whole number** goes up to %d for attempts and to %d elsewhere, unless the table says otherwise.\n" +
 	"- YAML is read by its core schema: `yes`, `on` and `2027-01-31` are texts. Anchors, aliases and `<<` work; other tags than those\n" +

@@ -1,0 +1,7 @@
+package dsl
+
+import "testing"
+
+func TestReferencePageIsCurrent(t *testing.T) {
+	requireGolden(t, "../../docs/language.md", string(Reference()))
+}
