@@ -46,12 +46,16 @@ func memberOf(v any, key string) (part any, found bool, bad *failure) {
 	case *lazy:
 		part, found = c.field(key)
 	case *hole:
-		part, found = c.member(key)
+		return c.member(key)
 	case nil:
 	default:
-		return nil, false, failf(CodeType, "%s has no field %s", kindName(v), keyText(key)).or("only maps have fields")
+		return nil, false, noField(kindName(v), key)
 	}
 	return part, found, nil
+}
+
+func noField(kind, key string) *failure {
+	return failf(CodeType, "%s has no field `%s`", kind, keyText(key)).or("only maps have fields")
 }
 
 func missingKey(v any, key string) *failure {

@@ -66,21 +66,30 @@ func mustBe[T any](v any) T {
 }
 
 // member reads one part. found is false if the part is known not to exist.
-func (h *hole) member(key string) (v any, found bool) {
+func (h *hole) member(key string) (v any, found bool, bad *failure) {
 	if h.ref == nil {
-		return h, true // a part of a secret is as unreadable as the whole
+		return h, true, nil // a part of a secret is as unreadable as the whole
+	}
+	if kind, n, ok := h.size(); ok && kind != "map" {
+		index, isIndex := keyValue(key).(int64)
+		switch {
+		case kind != "list" || !isIndex:
+			return nil, false, noField(kind, key)
+		case index < 0 || index >= n:
+			return nil, false, nil
+		}
 	}
 	part := &hole{ref: h.ref, known: h.known, path: append(h.path[:len(h.path):len(h.path)], keyText(key))}
 	pointer := pointerOf(part.path)
 	if v, ok := h.known.parts.get(pointer); ok {
-		return v, true
+		return v, true, nil
 	}
 	for _, absent := range h.known.absent.all() {
 		if absent == pointer {
-			return nil, false
+			return nil, false, nil
 		}
 	}
-	return part, true
+	return part, true, nil
 }
 
 // size returns the kind of the value and the number of its items or characters, if they are known.
@@ -162,7 +171,14 @@ func (b *knownBuilder) size(pointer string, kindAndCount any) {
 	b.sizes.keys, b.sizes.vals = append(b.sizes.keys, pointer), append(b.sizes.vals, kindAndCount)
 }
 
-func (b *knownBuilder) missing(pointer string) { b.absent = append(b.absent, pointer) }
+func (b *knownBuilder) missing(pointer string) {
+	for _, p := range b.absent {
+		if p == pointer {
+			return
+		}
+	}
+	b.absent = append(b.absent, pointer)
+}
 
 func (b *knownBuilder) value() workflow.Value {
 	if len(b.sizes.keys) > 0 {
@@ -217,17 +233,22 @@ func (b *knownBuilder) use(root any, use workflow.Use, looked bool) {
 	}
 	b.seen[pointer] = true
 	b.left -= len(pointer)
-	part, found := follow(root, use.Path)
-	switch {
-	case !found:
-		b.missing(pointer)
-	case !looked && encodedSize(part, smallPart) > smallPart:
+	part, depth := walk(root, use.Path)
+	if _, ok := part.(*object); ok && depth < len(use.Path) {
+		b.missing(pointerOf(use.Path[:depth+1]))
+		return
+	}
+	if depth < len(use.Path) { // what is there instead explains why the part is not
+		b.use(root, workflow.Use{Path: use.Path[:depth], Size: true}, false)
+		return
+	}
+	if !looked && encodedSize(part, smallPart) > smallPart {
 		n, _ := sizeOf(part)
 		b.size(pointer, newList([]any{kindName(part), n}))
-	default:
-		b.part(pointer, part)
-		b.left -= encodedSize(part, max(b.left, 0))
+		return
 	}
+	b.part(pointer, part)
+	b.left -= encodedSize(part, max(b.left, 0))
 }
 
 // encodedSize is the size of a value as JSON, or limit + 1 if it is larger than limit.
@@ -244,25 +265,29 @@ const smallPart = 64
 
 // follow reads a static path.
 func follow(v any, path []string) (any, bool) {
-	for _, key := range path {
+	part, depth := walk(v, path)
+	return part, depth == len(path)
+}
+
+// walk goes along a static path as far as it exists, and says how far that is.
+func walk(v any, path []string) (part any, depth int) {
+	for depth, key := range path {
+		var next any
+		found := false
 		switch c := v.(type) {
 		case *object:
-			part, ok := c.get(key)
-			if !ok {
-				return nil, false
-			}
-			v = part
+			next, found = c.get(key)
 		case *list:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= c.size() {
-				return nil, false
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < c.size() {
+				next, found = c.at(i), true
 			}
-			v = c.at(i)
-		default:
-			return nil, false
 		}
+		if !found {
+			return v, depth
+		}
+		v = next
 	}
-	return v, true
+	return v, len(path)
 }
 
 // holeTree finds the holes of a payload by the way to them.
