@@ -25,6 +25,7 @@ type layers struct {
 	node    []int   // item of each node
 	chains  [][]int // items of each edge, from upper to lower node; nil: drawn straight, or a self loop
 	label   []int   // item that holds the edge's label, or -1
+	lines   []int   // mean x of the pieces of each edge; nil before they are to run straight
 }
 
 func newLayers(nodes []Size, edges []Edge, o Options) *layers {

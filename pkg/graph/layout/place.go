@@ -2,8 +2,9 @@ package layout
 
 // Weights of an edge's pieces when items are drawn towards their neighbours: a long edge should run straight.
 const (
-	weightEnds   = 1 // node to node, or to a piece
-	weightPieces = 8 // piece to piece
+	weightEnds   = 1  // node to node, or to a piece
+	weightPieces = 8  // piece to piece
+	weightLine   = 64 // piece to the mean of its edge's pieces
 )
 
 // place gives each item its x. Rows are moved to their neighbours above and below in turn, then to both.
@@ -27,9 +28,25 @@ func (g *layers) place() {
 		}
 	}
 	for round := 0; round < rounds; round++ {
+		g.straighten()
 		for _, row := range g.rows {
 			g.moveRow(row, true, true)
 		}
+	}
+}
+
+// straighten finds the mean x of the pieces of each edge: from now on they are drawn towards it.
+func (g *layers) straighten() {
+	g.lines = make([]int, len(g.edges))
+	for e, chain := range g.chains {
+		if len(chain) < 4 {
+			continue
+		}
+		sum := 0
+		for _, i := range chain[1 : len(chain)-1] {
+			sum += g.items[i].x
+		}
+		g.lines[e] = floorDiv(sum, len(chain)-2)
 	}
 }
 
@@ -94,6 +111,9 @@ func (g *layers) wish(i int, up, down bool) (x, weight int) {
 	}
 	if down {
 		pull(it.down)
+	}
+	if it.node < 0 && g.lines != nil && len(g.chains[it.edge]) >= 4 {
+		sum, weight = sum+weightLine*g.lines[it.edge], weight+weightLine
 	}
 	if weight == 0 {
 		return it.x, 1
