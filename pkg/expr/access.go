@@ -116,9 +116,12 @@ func (n *indexing) eval(f *frame) (any, *failure) {
 
 // isScalar reports whether a value has no parts.
 func isScalar(v any) bool {
-	switch v.(type) {
-	case *list, *object, *lazy, *hole:
+	switch v := v.(type) {
+	case *list, *object, *lazy:
 		return false
+	case *hole:
+		kind, _, known := v.size()
+		return known && kind != "list" && kind != "map"
 	}
 	return true
 }
