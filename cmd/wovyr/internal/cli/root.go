@@ -36,7 +36,7 @@ func Run(env Environment, args []string) int {
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	command, err := root.ExecuteC()
-	if err != nil && !errors.Is(err, errRefused) {
+	if err != nil && !errors.Is(err, errRefused) && !errors.Is(err, errTestsFailed) {
 		fmt.Fprintf(env.Err, "wovyr: %s\n", err)
 		if !errors.As(err, new(failure)) {
 			fmt.Fprintf(env.Err, "Run '%s --help' for what it takes, with examples.\n", command.CommandPath())
@@ -48,26 +48,28 @@ func Run(env Environment, args []string) int {
 func newRoot(env Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "wovyr",
-		Short: "Durable workflows: check them, draw them",
+		Short: "Durable workflows: check them, draw them, test them",
 		Long: `Wovyr runs durable workflows, written as YAML or JSON documents.
 
-This tool checks documents before you deploy them, draws them, and prints the
-JSON Schema with which editors complete and check them while you type.`,
+This tool checks documents before you deploy them, draws them, runs their unit
+tests, and prints the JSON Schema with which editors complete and check them
+while you type.`,
 		Example: `  wovyr validate order.yaml             say all that is wrong with a document
   wovyr graph order.yaml -w order.svg   draw it
+  wovyr test order.test.yaml            run its tests, in virtual time
   wovyr schema > wovyr.schema.json      let your editor check it`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodesHelp)
-	root.AddCommand(newValidate(env), newGraph(env), newSchema(env), newVersion(env))
+	root.AddCommand(newValidate(env), newGraph(env), newTest(env), newSchema(env), newVersion(env))
 	return root
 }
 
 const exitCodesHelp = `
 Exit codes:
   0  fine
-  1  the result could not be written
+  1  a test failed, or the result could not be written
   2  a document is refused, a file cannot be read, or the command was used wrongly
 `
