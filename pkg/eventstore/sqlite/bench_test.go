@@ -83,6 +83,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.ReportMetric(float64(len(all))/b.Elapsed().Seconds(), "appends/s")
 			b.ReportMetric(float64(all[len(all)/2].Nanoseconds())/1e3, "p50-µs")
 			b.ReportMetric(float64(all[len(all)*99/100].Nanoseconds())/1e3, "p99-µs")
+			b.ReportMetric(float64(all[len(all)*999/1000].Nanoseconds())/1e3, "p999-µs")
 			b.ReportMetric(float64((processCPU()-cpu).Nanoseconds())/1e3/float64(len(all)), "cpu-µs/op")
 			b.ReportMetric(float64(s.Stats().Writes)/float64(s.Stats().Transactions), "appends/tx")
 			b.ReportMetric(0, "ns/op")
