@@ -207,7 +207,7 @@ type findings struct {
 // check finds the flaws of a program. extra declares the type of one more name, value.
 func check(p *program, scope *Scope, value *Type) (*Type, findings) {
 	if len(p.flaws) > 0 {
-		return Dyn, findings{list: p.flaws}
+		return Dyn, findings{list: append([]*failure(nil), p.flaws...)}
 	}
 	if scope != nil && value != nil {
 		scope = scope.With("value", value)

@@ -11,16 +11,16 @@ import (
 // it is interpolated: numbers in plain decimal, null as nothing, lists and maps as JSON. A map entry whose value is an empty
 // optional is left out. It is safe for concurrent use.
 type Template struct {
-	prog  *templateProgram
-	def   *workflow.Template
-	typ   *Type
-	reads []Read
+	prog *templateProgram
+	def  *workflow.Template
+	typ  *Type
 }
 
 // templateProgram is the executable form of a template. It never changes.
 type templateProgram struct {
 	root   templatePart
 	leaves []*leaf
+	reads  []Read
 	flaws  []*templateFlaw
 }
 
@@ -57,6 +57,10 @@ type leaf struct {
 func newTemplateProgram(src string) *templateProgram {
 	p := &templateProgram{}
 	p.root = p.build(settled(decode(src, nil)), "")
+	for _, l := range p.leaves {
+		p.reads = append(p.reads, l.reads()...)
+	}
+	p.reads = mergeReads(p.reads)
 	return p
 }
 
@@ -188,7 +192,7 @@ func (p *templateProgram) compile(src workflow.Value, at func(pointer string) wo
 	for _, l := range p.leaves {
 		pos := at(l.pointer)
 		t.def.Leaves = append(t.def.Leaves, workflow.LeafPosition{Pointer: l.pointer, At: pos})
-		found, fine := l.check(t, types, pos, scope)
+		found, fine := l.check(types, pos, scope)
 		issues = append(issues, found...)
 		ok = ok && fine
 	}
@@ -196,12 +200,11 @@ func (p *templateProgram) compile(src workflow.Value, at func(pointer string) wo
 		return nil, issues
 	}
 	t.typ = p.root.typeOf(types)
-	t.reads = mergeReads(t.reads)
 	return t, issues
 }
 
 // check checks the expressions of one string.
-func (l *leaf) check(t *Template, types map[*leaf]*Type, pos workflow.Position, scope *Scope) (issues []Issue, ok bool) {
+func (l *leaf) check(types map[*leaf]*Type, pos workflow.Position, scope *Scope) (issues []Issue, ok bool) {
 	ok = true
 	types[l] = String
 	next := 0
@@ -225,7 +228,6 @@ func (l *leaf) check(t *Template, types map[*leaf]*Type, pos workflow.Position, 
 			types[l] = typ
 		}
 	}
-	t.reads = append(t.reads, l.reads()...)
 	return issues, ok
 }
 
@@ -274,10 +276,6 @@ func LoadTemplate(def *workflow.Template) (t *Template, err error) {
 		flaw := p.flaws[0]
 		return nil, flaw.bad.in(flaw.src, leafAt(t.def, flaw.pointer))
 	}
-	for _, l := range p.leaves {
-		t.reads = append(t.reads, l.reads()...)
-	}
-	t.reads = mergeReads(t.reads)
 	return t, nil
 }
 
@@ -288,7 +286,7 @@ func (t *Template) Definition() *workflow.Template { return t.def }
 func (t *Template) Type() *Type { return t.typ }
 
 // Reads lists what the expressions read, sorted.
-func (t *Template) Reads() []Read { return append([]Read(nil), t.reads...) }
+func (t *Template) Reads() []Read { return append([]Read(nil), t.prog.reads...) }
 
 // Deferred reports whether an expression reads secrets, callback or task.
 func (t *Template) Deferred() bool {
