@@ -14,8 +14,8 @@ import (
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-// zoneinfo is the IANA time zone database as Go distributes it. It is part of this package, and not the
-// machine's, so that a time has one local form on every machine.
+// zoneinfo is the IANA time zone database (2025c, public domain) as Go 1.26 distributes it in lib/time. It is part of
+// this package, and not the machine's, so that a time has one local form on every machine.
 //
 //go:embed zoneinfo.zip
 var zoneinfo []byte
