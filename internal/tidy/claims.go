@@ -85,7 +85,7 @@ func checkCommands(r *Repo, _ *House) []Finding {
 	}
 	var out []Finding
 	for _, name := range r.Files {
-		if path.Ext(name) != ".md" || inTestdata(name) {
+		if !isDocument(name) {
 			continue
 		}
 		text, err := r.Read(name)

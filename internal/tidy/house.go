@@ -101,10 +101,13 @@ func matches(pattern, path string) bool {
 	return path == pattern
 }
 
-// layer returns the row of a package, or nil.
+// layer returns the row of a package, or nil: its own, or that of the nearest folder above.
 func (h *House) layer(path string) *Layer {
 	var best *Layer
 	for i, l := range h.Layers {
+		if l.Path == path {
+			return &h.Layers[i]
+		}
 		if matches(l.Path, path) && (best == nil || len(l.Path) > len(best.Path)) {
 			best = &h.Layers[i]
 		}

@@ -118,7 +118,7 @@ func (d document) anchors() []string {
 func checkLinks(r *Repo, _ *House) []Finding {
 	var out []Finding
 	for _, name := range r.Files {
-		if path.Ext(name) != ".md" || inTestdata(name) {
+		if !isDocument(name) {
 			continue
 		}
 		d, err := r.document(name)
@@ -133,6 +133,13 @@ func checkLinks(r *Repo, _ *House) []Finding {
 		}
 	}
 	return out
+}
+
+// isDocument reports whether a file is read where it stands: at the top, in docs, or as a README. Other Markdown is a
+// part that some program puts elsewhere.
+func isDocument(name string) bool {
+	return path.Ext(name) == ".md" && !inTestdata(name) &&
+		(!strings.Contains(name, "/") || strings.HasPrefix(name, "docs/") || path.Base(name) == "README.md")
 }
 
 // broken says what is wrong with a link, or nothing.

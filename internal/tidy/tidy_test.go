@@ -173,6 +173,7 @@ func TestLayerRefusesModules(t *testing.T) {
 
 func TestLongestLayerCounts(t *testing.T) {
 	h := &House{Layers: []Layer{{Path: "pkg/..."}, {Path: "pkg/a"}, {Path: "pkg/a/..."}}}
+	require.Equal(t, "pkg/a", h.layer("pkg/a").Path)
 	require.Equal(t, "pkg/a/...", h.layer("pkg/a/b").Path)
 	require.Equal(t, "pkg/...", h.layer("pkg/ab").Path)
 	require.Nil(t, h.layer("cmd"))

@@ -131,7 +131,9 @@ func (t *Turn) backoff(in inst, p *workflow.Retry, pause int64, a *lazyActivatio
 		}
 	}
 	if p.Jitter > 0 {
-		d = min(int64(float64(d)*(1+p.Jitter*(2*t.chance(in, attempt)-1))), most)
+		// Each product is rounded by itself: fused into the sum, it would differ from processor to processor.
+		swing := float64(p.Jitter * (float64(2*t.chance(in, attempt)) - 1))
+		d = min(int64(float64(d)*(1+swing)), most)
 	}
 	if p.MaxDelay == nil {
 		most = maxPause

@@ -31,7 +31,7 @@ func named(s string) *workflow.Definition {
 var hostile = []string{
 	`"]; end`, `"]:::x`, "end", "subgraph", "graph", "a\nend\nb", "a\r\n---\nb", `%%{init: {"theme":"dark"}}%%`, "%% comment", "#quot;", "#35;",
 	"<script>alert(1)</script>", "<b>", "&amp;", "&", "]]>", "<!--", `\N\G\l`, `\`, `"`, "'", "`code`", "`\"", "**bold**", "1. list", "- list", "# title",
-	"call", "click n href", "default", "|", `|"x"|`, "-->", "{", "}}", "${ a }", "$$x$$", "$$$x$$$", "\x00\x01\x7f", "\u2028", "\ufffe", "\xff\xfe", "日本語 👩‍🚀", "‮abc", "@{ shape: circle }",
+	"call", "click n href", "default", "|", `|"x"|`, "-->", "{", "}}", "${ a }", "$$x$$", "$$$x$$$", "\x00\x01\x7f", "\u2028", "\ufffe", "\xff\xfe", "日本語 👩‍🚀", "\u202eabc", "@{ shape: circle }",
 	"", " ", strings.Repeat("long", 600), `<a href="javascript:x">`, "http://a.example/?a=b&c=d", ";", "a;b", "x:::y", "~~~",
 }
 
