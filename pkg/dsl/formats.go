@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/expr"
@@ -89,7 +90,11 @@ func dateProblem(text string) (wrong, instead string) {
 
 func zoneProblem(text string) (wrong, instead string) {
 	if _, err := expr.Zone(text); err != nil {
-		return fmt.Sprintf("%q is not a time zone", clip(text)), "write a name of the IANA database, such as Europe/Stockholm or UTC"
+		instead = "write a name of the IANA database, such as Europe/Stockholm or UTC"
+		if _, hint, _ := strings.Cut(err.Error(), "; "); strings.HasPrefix(hint, "did you mean") {
+			instead = hint
+		}
+		return fmt.Sprintf("%q is not a time zone", clip(text)), instead
 	}
 	return "", ""
 }

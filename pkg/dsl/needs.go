@@ -70,6 +70,12 @@ func (a *analysis) implyRead(s *site, target *unit) {
 }
 
 func (a *analysis) readsItself(s *site, target *unit) {
+	word, _, _ := strings.Cut(strings.TrimPrefix(s.where, "/"), "/")
+	if s.unit == target && (word == "timeout" || word == "retry") && a.source.node(target.pointer+"/"+word) == nil {
+		a.readErrorf(s, "steps", target.step.Name, "dsl/cycle", "read `input` or `vars` there, or write `"+word+"` at the steps",
+			"`defaults` hold for `%s` too, which cannot read its own result", target.step.Name)
+		return
+	}
 	if s.unit == target {
 		a.readErrorf(s, "steps", target.step.Name, "dsl/cycle", "in `compensate`, write `output`; in `on_error` and `retry`, write `error`; in a loop, previous."+target.step.Name,
 			"`%s` reads its own result", target.step.Name)
