@@ -16,7 +16,11 @@ func Schema() []byte {
 			"description": "One expression in ${ … }.",
 		},
 		"condition": map[string]any{
-			"type": []string{"string", "boolean", "number"}, "pattern": `\S`,
+			"anyOf": []any{
+				reference("expression"),
+				map[string]any{"type": []string{"boolean", "number"}},
+				map[string]any{"type": "string", "allOf": []any{map[string]any{"pattern": `\S`}, map[string]any{"pattern": noBraces}}},
+			},
 			"description": "An expression; the braces ${ … } may be left out.",
 		},
 	}}
@@ -37,6 +41,13 @@ func Schema() []byte {
 	}
 	return b.Bytes()
 }
+
+// noBraces matches a text that has ${ only in texts of its own, as bracesOutsideTexts says.
+const (
+	quotedTexts = `"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'`
+	openText    = `"(?:[^"\\]|\\[\s\S])*\\?|'(?:[^'\\]|\\[\s\S])*\\?`
+	noBraces    = `^(?:[^"'$]|\$+(?:[^{"'$]|` + quotedTexts + `)|` + quotedTexts + `)*\$*(?:` + openText + `)?$`
+)
 
 // definitions collects the named shapes of a schema.
 type definitions struct{ schemas map[string]any }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -71,4 +72,36 @@ func TestSchemaAcceptsTheCorpus(t *testing.T) {
 		require.NotNil(t, s, file)
 		require.NoError(t, schema.Validate(s.root.plain()), file)
 	}
+}
+
+// Of the refused documents of the corpus, the schema refuses those whose structure is wrong, and no others.
+func TestSchemaRefusesWhatTheParserRefuses(t *testing.T) {
+	schema := compiledSchema(t)
+	files, err := filepath.Glob("testdata/refused/*.yaml")
+	require.NoError(t, err)
+	both := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		k := newSink(file)
+		s := load(file, data, k)
+		if s == nil || k.failed() {
+			continue
+		}
+		found := errorsOf(data)
+		refused := schema.Validate(s.root.plain()) != nil
+		if len(found) > 0 && refused {
+			both++
+		}
+		require.Equal(t, len(found) > 0, refused, "%s: %q", file, found)
+	}
+	require.Greater(t, both, 50)
+}
+
+func TestPatternOfConditions(t *testing.T) {
+	pattern := regexp.MustCompile(noBraces)
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOfN(rapid.SampledFrom([]rune("a$${{}\"'\\\n")), 0, 12).Draw(t, "text"))
+		require.Equal(t, !bracesOutsideTexts(text), pattern.MatchString(text), "%q", text)
+	})
 }

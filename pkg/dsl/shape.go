@@ -103,7 +103,6 @@ func (s *scalar) check(c *checker, n *node, pointer string) {
 
 // choice is one of a fixed set of words.
 type choice struct {
-	name    string
 	options []string
 	// synonyms maps what people write by mistake to the right word.
 	synonyms map[string]string
