@@ -16,6 +16,7 @@ import (
 type Functions struct {
 	byName map[string]Function
 	byForm map[string]Activity
+	alias  map[string]json.RawMessage
 }
 
 // Function is one registered Go function. Func makes it from a typed one.
@@ -26,7 +27,7 @@ type Function struct {
 
 // NewFunctions returns an empty set.
 func NewFunctions() *Functions {
-	return &Functions{byName: map[string]Function{}, byForm: map[string]Activity{}}
+	return &Functions{byName: map[string]Function{}, byForm: map[string]Activity{}, alias: map[string]json.RawMessage{}}
 }
 
 // Func makes a typed Go function callable from workflows: In is decoded from the step's `with`, Out is the step's
@@ -83,10 +84,23 @@ func (fs *Functions) Add(functions ...Function) error {
 // AddForm registers the runner of a target form: the one key of a target object, such as "command".
 func (fs *Functions) AddForm(form string, a Activity) { fs.byForm[form] = a }
 
-// Names lists the registered functions, sorted.
+// Alias lets a name stand for a target outside the worker, such as {"command": ["python3", "price.py"]}.
+func (fs *Functions) Alias(name string, target json.RawMessage) error {
+	_, function := fs.byName[name]
+	if _, alias := fs.alias[name]; alias || function {
+		return fmt.Errorf("activity: function %q is registered already", name)
+	}
+	fs.alias[name] = target
+	return nil
+}
+
+// Names lists the registered functions and aliases, sorted.
 func (fs *Functions) Names() []string {
-	names := make([]string, 0, len(fs.byName))
+	names := make([]string, 0, len(fs.byName)+len(fs.alias))
 	for name := range fs.byName {
+		names = append(names, name)
+	}
+	for name := range fs.alias {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -111,12 +125,20 @@ func (fs *Functions) Run(ctx context.Context, t *Task) (Result, error) {
 				return fs.byForm[form].Run(ctx, t)
 			}
 		}
+		if at, ok := target["arn"]; ok {
+			return Result{}, NewError(CodeUnknown, "this worker calls no Lambda functions, so not %v: run it on AWS, or give the function a command or url for local runs", at)
+		}
 	}
 	return Result{}, NewError(CodeUnknown, "this worker cannot call %s: write a function's name%s", t.Target.JSON, fs.formHint())
 }
 
 func (fs *Functions) call(ctx context.Context, name string, t *Task) (Result, error) {
 	f, ok := fs.byName[name]
+	if target, is := fs.alias[name]; is {
+		there := *t
+		there.Target = NewDocument(target)
+		return fs.Run(ctx, &there)
+	}
 	if !ok {
 		return Result{}, NewError(CodeUnknown, "this worker has no function %q; register it in the worker's main, or under functions in wovyr.yaml (it has: %s)",
 			name, strings.Join(fs.Names(), ", "))

@@ -159,3 +159,30 @@ func (s *Server) tasks(r *http.Request) (answer, error) {
 	}
 	return ok(out)
 }
+
+// callback takes the answer of a call that was only started.
+func (s *Server) callback(r *http.Request) (answer, error) {
+	stream, ref, err := s.Tokens.Check(r.PathValue("token"))
+	if err != nil {
+		return answer{}, err
+	}
+	var in client.CallbackAnswer
+	if err := read(r, &in); err != nil {
+		return answer{}, err
+	}
+	result := workflow.ActivityResult{AttemptRef: ref, Error: in.Error}
+	if in.Error == nil {
+		if result.Output, err = payload(in.Output); err != nil {
+			return answer{}, err
+		}
+		if result.Output.IsZero() {
+			result.Output = workflow.Inline(workflow.Null)
+		}
+	} else if in.Error.Code == "" || !in.Error.Category.Valid() {
+		return answer{}, problem(http.StatusBadRequest, "body", "error needs a code and a category", "category is activity, workflow, infrastructure or external")
+	}
+	if err := s.Ask(r.Context(), stream, result); err != nil {
+		return answer{}, err
+	}
+	return accepted()
+}

@@ -23,6 +23,8 @@ type Server struct {
 	// Watch returns a channel that is closed when the execution has moved; nil: Wait polls nothing and answers at once.
 	Watch  func(s eventstore.Stream) <-chan struct{}
 	Tenant string
+	// Tokens checks those that answers of callbacks come with.
+	Tokens worker.Tokens
 	Log    *slog.Logger
 }
 
@@ -49,6 +51,7 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/executions/{id}/moves":        s.move,
 		"POST /v1/executions/{id}/tasks/{step}": s.decide,
 		"GET /v1/tasks":                         s.tasks,
+		"POST /v1/callbacks/{token}":            s.callback,
 		"POST /v1/events":                       s.publish,
 		"GET /v1/health":                        s.health,
 	} { // order-free: patterns do not overlap
@@ -125,6 +128,8 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 	switch {
 	case errors.As(err, &p):
 		return p
+	case errors.Is(err, worker.ErrToken):
+		return &client.Problem{Status: http.StatusForbidden, Code: "token", Title: "the callback token is not valid"}
 	case errors.Is(err, worker.ErrNoExecution):
 		return &client.Problem{Status: http.StatusNotFound, Code: "execution.unknown", Title: "there is no execution " + r.PathValue("id")}
 	case errors.As(err, &unknown):

@@ -105,6 +105,12 @@ type Decision struct {
 	To      []string        `json:"to,omitempty"`
 }
 
+// CallbackAnswer is the answer of a call that was only started: an output or an error.
+type CallbackAnswer struct {
+	Output json.RawMessage `json:"output,omitempty"`
+	Error  *workflow.Error `json:"error,omitempty"`
+}
+
 // OperatorMove is what an operator does to an execution that waits for one.
 type OperatorMove struct {
 	ID     string          `json:"id,omitempty"`

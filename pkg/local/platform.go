@@ -40,6 +40,7 @@ type Platform struct {
 	// Store is the open event store.
 	Store *sqlite.Store
 
+	hub         *hub
 	inbox       *inbox
 	tasks       *tasks
 	timers      *timers
@@ -74,11 +75,18 @@ func Open(data string, o Options) (*Platform, error) {
 	if o.Activities == nil {
 		o.Activities = activity.NewRegistry()
 	}
+	p.hub = &hub{waiting: map[eventstore.Stream][]chan struct{}{}}
+	heard := func(s eventstore.Stream, events []workflow.Recorded, state *workflow.State) {
+		if o.Committed != nil {
+			o.Committed(s, events, state)
+		}
+		p.hub.moved(s)
+	}
 	name := "local/" + rand.Text()
 	p.Worker = &worker.Worker{
 		Name: name, Class: worker.DefaultClass, Commits: true,
 		Store: store, Payloads: payloads, Programs: worker.NewPrograms(store), Clock: systemClock{}, Entropy: systemEntropy{},
-		Activities: o.Activities, Secrets: o.Secrets, Links: o.Links, Committed: o.Committed, Limits: worker.DefaultLimits(), Log: p.log,
+		Activities: o.Activities, Secrets: o.Secrets, Links: o.Links, Committed: heard, Limits: worker.DefaultLimits(), Log: p.log,
 		// The folder is this process' alone: every other incarnation is gone, and its leases with it.
 		Gone: func(other string) bool { return other != name },
 	}

@@ -1,19 +1,30 @@
 package cli
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/wovyr/wovyr/pkg/client"
+)
 
 // The exit codes.
 const (
-	exitOK      = 0
-	exitFailed  = 1 // a test failed, or the machine did: a result could not be written
-	exitRefused = 2 // a document is refused, a file cannot be read, or the command was used wrongly
+	exitOK          = 0
+	exitFailed      = 1   // the execution failed, was cancelled or compensated; or the machine failed
+	exitRefused     = 2   // a document is refused, a file cannot be read, or the command was used wrongly: nothing was started
+	exitUnreachable = 3   // no server answers
+	exitInterrupted = 130 // Ctrl-C
 )
 
-// errRefused ends a command whose findings are printed already.
-var errRefused = errors.New("refused")
-
-// errTestsFailed ends `wovyr test` when a test failed; the report is printed already.
-var errTestsFailed = errors.New("tests failed")
+var (
+	// errRefused ends a command whose findings are printed already.
+	errRefused = errors.New("refused")
+	// errNotCompleted ends a command whose execution did not complete, which its output says.
+	errNotCompleted = errors.New("not completed")
+	// errTestsFailed ends `wovyr test` when a test failed; the report is printed already.
+	errTestsFailed = errors.New("tests failed")
+	// errInterrupted ends a command after Ctrl-C.
+	errInterrupted = errors.New("interrupted")
+)
 
 // failure is an error of the machine, not of the user.
 type failure struct{ err error }
@@ -21,12 +32,26 @@ type failure struct{ err error }
 func (f failure) Error() string { return f.err.Error() }
 func (f failure) Unwrap() error { return f.err }
 
+// silent reports that everything about an error has been said.
+func silent(err error) bool {
+	return errors.Is(err, errRefused) || errors.Is(err, errNotCompleted) || errors.Is(err, errInterrupted) || errors.Is(err, errTestsFailed)
+}
+
+// usage reports that an error is one of using the command, so that its help may help.
+func usage(err error) bool {
+	return !errors.As(err, new(failure)) && !errors.As(err, new(*client.Problem)) && !errors.Is(err, client.ErrUnreachable)
+}
+
 // codeOf gives the exit code of a command's error.
 func codeOf(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, new(failure)), errors.Is(err, errTestsFailed):
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.Is(err, client.ErrUnreachable):
+		return exitUnreachable
+	case errors.Is(err, errNotCompleted), errors.Is(err, errTestsFailed), errors.As(err, new(failure)):
 		return exitFailed
 	}
 	return exitRefused

@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wovyr/wovyr/pkg/activity"
 )
 
 // Environment is what a run may touch of the outside, so that tests can give their own.
@@ -15,6 +16,8 @@ type Environment struct {
 	Out, Err io.Writer
 	// Colour is set where Out is a terminal that shows colours.
 	Colour bool
+	// Functions are Go functions that workflows can call, beside the std. ones.
+	Functions []activity.Function
 }
 
 // System is the environment of the process. NO_COLOR (any value but the empty one) and TERM=dumb turn colours off.
@@ -36,9 +39,9 @@ func Run(env Environment, args []string) int {
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	command, err := root.ExecuteC()
-	if err != nil && !errors.Is(err, errRefused) && !errors.Is(err, errTestsFailed) {
+	if err != nil && !silent(err) {
 		fmt.Fprintf(env.Err, "wovyr: %s\n", err)
-		if !errors.As(err, new(failure)) {
+		if usage(err) {
 			fmt.Fprintf(env.Err, "Run '%s --help' for what it takes, with examples.\n", command.CommandPath())
 		}
 	}
@@ -48,13 +51,15 @@ func Run(env Environment, args []string) int {
 func newRoot(env Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "wovyr",
-		Short: "Durable workflows: check them, draw them, test them",
+		Short: "Durable workflows: run them, check them, draw them, test them",
 		Long: `Wovyr runs durable workflows, written as YAML or JSON documents.
 
-This tool checks documents before you deploy them, draws them, runs their unit
-tests, and prints the JSON Schema with which editors complete and check them
-while you type.`,
-		Example: `  wovyr validate order.yaml             say all that is wrong with a document
+It runs them in one process on a folder, or serves them; it checks documents before
+you deploy them, draws them, runs their unit tests, and prints the JSON Schema with
+which editors complete and check them while you type.`,
+		Example: `  wovyr run order.yaml --input '{…}'     run it here, durably
+  wovyr dev                             serve workflows on this machine
+  wovyr validate order.yaml             say all that is wrong with a document
   wovyr graph order.yaml -w order.svg   draw it
   wovyr test order.test.yaml            run its tests, in virtual time
   wovyr schema > wovyr.schema.json      let your editor check it`,
@@ -63,13 +68,18 @@ while you type.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodesHelp)
-	root.AddCommand(newValidate(env), newGraph(env), newTest(env), newSchema(env), newVersion(env))
+	root.AddCommand(newRun(env), newDev(env), newDeploy(env), newStart(env), newGet(env), newList(env), newHistory(env), newSignal(env), newTask(env),
+		newCancel(env), newValidate(env), newGraph(env), newTest(env), newSchema(env), newVersion(env))
 	return root
 }
 
 const exitCodesHelp = `
 Exit codes:
-  0  fine
-  1  a test failed, or the result could not be written
-  2  a document is refused, a file cannot be read, or the command was used wrongly
+  0    fine; the execution completed
+  1    the execution failed, was cancelled or compensated; a test failed; a result
+       could not be written
+  2    a document is refused, a file cannot be read, or the command was used wrongly:
+       nothing was started
+  3    no server answers
+  130  interrupted
 `

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/dsl"
+)
+
+func newDeploy(env Environment) *cobra.Command {
+	r := &remote{env: env}
+	c := &cobra.Command{
+		Use: "deploy FILE...", Short: "Deploy workflows to a server", Args: cobra.MinimumNArgs(1), ValidArgsFunction: documents,
+		Long: `Sends documents to a server. Each becomes the next version of its workflow, or stays
+the one it is if nothing changed. All are checked here first; if one is refused,
+none is sent.`,
+		Example: "  wovyr deploy order.yaml shipping.yaml",
+		RunE: func(c *cobra.Command, args []string) error {
+			docs, err := compileAll(env, args)
+			if err != nil {
+				return err
+			}
+			to, err := r.client(c.Context())
+			if err != nil {
+				return err
+			}
+			for _, d := range docs {
+				deployed, err := to.Deploy(c.Context(), d.file, d.data)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(env.Out, "%s: %s\n", d.file, deployedAs(deployed.Workflow, deployed.Version, deployed.New))
+			}
+			return nil
+		},
+	}
+	r.flags(c)
+	return c
+}
+
+type start struct {
+	remote
+	input, version, key string
+	wait                bool
+	labels              map[string]string
+}
+
+func newStart(env Environment) *cobra.Command {
+	s := &start{remote: remote{env: env}}
+	c := &cobra.Command{
+		Use: "start WORKFLOW", Short: "Start an execution on a server", Args: cobra.ExactArgs(1),
+		Long: `Starts an execution of a deployed workflow. With --wait it waits for the end, and
+exits with 0 if the execution completed and with 1 if not.`,
+		Example: `  wovyr start order --input '{"id": 7}' --key order-7
+  wovyr start order --input @order.json --wait -o json`,
+		RunE: func(c *cobra.Command, args []string) error { return s.run(c.Context(), args[0]) },
+	}
+	s.flags(c)
+	outputFlag(c, &s.output, formats)
+	c.Flags().StringVarP(&s.input, "input", "i", "{}", "the input: JSON, or @FILE")
+	c.Flags().StringVar(&s.version, "version", "", "version or alias (default: live, or the newest)")
+	c.Flags().StringVar(&s.key, "key", "", "idempotency key: the same key finds the same execution")
+	c.Flags().BoolVar(&s.wait, "wait", false, "wait for the end")
+	c.Flags().StringToStringVar(&s.labels, "label", nil, "labels: key=value")
+	return c
+}
+
+func (s *start) run(ctx context.Context, name string) error {
+	input, err := readInput(s.env, s.input)
+	if err != nil {
+		return err
+	}
+	to, err := s.client(ctx)
+	if err != nil {
+		return err
+	}
+	e, err := to.Start(ctx, client.StartRequest{Workflow: name, Version: s.version, Input: json.RawMessage(input), Key: s.key, Labels: s.labels})
+	for err == nil && s.wait && !e.Ended() {
+		e, err = to.Wait(ctx, e.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.print(e, func(w io.Writer) error { return writeExecution(w, e) }); err != nil {
+		return err
+	}
+	if s.wait {
+		return endOf(&e)
+	}
+	return nil
+}
+
+func newSignal(env Environment) *cobra.Command {
+	r := &remote{env: env}
+	var key, data, id string
+	c := &cobra.Command{
+		Use: "signal EXECUTION TYPE", Short: "Send an event to an execution", Args: cobra.ExactArgs(2),
+		Long: `Sends an event to one execution. A step that waits for its type (and key) takes it;
+if none waits yet, it is kept. The same --id counts once.`,
+		Example: `  wovyr signal k5f2… PaymentReceived --key o-1 --json-data '{"amount": 12}'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			value, err := readInput(env, data)
+			if err != nil {
+				return err
+			}
+			to, err := r.client(c.Context())
+			if err != nil {
+				return err
+			}
+			return to.Signal(c.Context(), args[0], client.Signal{ID: id, Type: args[1], Key: key, Source: "cli", Data: json.RawMessage(value)})
+		},
+	}
+	r.flags(c)
+	c.Flags().StringVar(&key, "key", "", "key of the event")
+	c.Flags().StringVar(&data, "json-data", "null", "data of the event: JSON, or @FILE")
+	c.Flags().StringVar(&id, "id", "", "ID of the event: a repeat with it is harmless")
+	return c
+}
+
+func newCancel(env Environment) *cobra.Command {
+	r := &remote{env: env}
+	var request client.CancelRequest
+	c := &cobra.Command{
+		Use: "cancel EXECUTION", Short: "Cancel an execution", Args: cobra.ExactArgs(1),
+		Example: "  wovyr cancel k5f2… --mode compensated --reason 'customer withdrew'",
+		RunE: func(c *cobra.Command, args []string) error {
+			to, err := r.client(c.Context())
+			if err != nil {
+				return err
+			}
+			return to.Cancel(c.Context(), args[0], request)
+		},
+	}
+	r.flags(c)
+	c.Flags().StringVar(&request.Mode, "mode", "immediate", "immediate, graceful (what runs may finish) or compensated (what is done is undone)")
+	c.Flags().StringVar(&request.Reason, "reason", "", "why, for the history")
+	return c
+}
+
+func newTask(env Environment) *cobra.Command {
+	c := &cobra.Command{Use: "task", Short: "List and decide the tasks of people"}
+	c.AddCommand(newTaskList(env), newDecide(env, "approve", "Approve a task"), newDecide(env, "reject", "Reject a task"))
+	return c
+}
+
+func newTaskList(env Environment) *cobra.Command {
+	r := &remote{env: env}
+	c := &cobra.Command{
+		Use: "list", Short: "List open tasks", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			from, err := r.client(c.Context())
+			if err != nil {
+				return err
+			}
+			tasks := []client.Task{}
+			for query := (url.Values{}); ; {
+				page, err := from.Tasks(c.Context(), query)
+				if err != nil {
+					return err
+				}
+				tasks = append(tasks, page.Items...)
+				if page.Next == "" {
+					break
+				}
+				query.Set("cursor", page.Next)
+			}
+			return r.print(tasks, func(w io.Writer) error {
+				for _, t := range tasks {
+					if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Execution, t.Step, t.Title, stamp(t.DueAt)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	r.flags(c)
+	outputFlag(c, &r.output, formats)
+	return c
+}
+
+func newDecide(env Environment, verdict, short string) *cobra.Command {
+	r := &remote{env: env}
+	var answer string
+	d := client.Decision{Verdict: verdict}
+	c := &cobra.Command{
+		Use: verdict + " EXECUTION STEP", Short: short, Args: cobra.ExactArgs(2),
+		Example: "  wovyr task " + verdict + " k5f2… approve --comment 'as agreed'",
+		RunE: func(c *cobra.Command, args []string) error {
+			value, err := readInput(env, answer)
+			if err != nil {
+				return err
+			}
+			to, err := r.client(c.Context())
+			if err != nil {
+				return err
+			}
+			d.Answer = json.RawMessage(value)
+			return to.Decide(c.Context(), args[0], args[1], d)
+		},
+	}
+	r.flags(c)
+	c.Flags().StringVar(&answer, "answer", "null", "what the form asks for: JSON, or @FILE")
+	c.Flags().StringVar(&d.Comment, "comment", "", "why")
+	c.Flags().StringVar(&d.By, "by", os.Getenv("USER"), "who decides")
+	return c
+}
+
+// show writes findings about a document that is to be deployed or run: errors, and warnings too.
+func show(w io.Writer, d document) {
+	if len(d.diagnostics) > 0 {
+		_ = dsl.Render(w, d.diagnostics, d.data) // standard error
+	}
+}

@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/api"
+	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/expr"
+	"github.com/wovyr/wovyr/pkg/node"
+	"github.com/wovyr/wovyr/pkg/project"
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+type run struct {
+	env       Environment
+	functions []activity.Function
+	input     string
+	data      string
+	key       string
+	fresh     bool
+	grace     time.Duration
+}
+
+func newRun(env Environment) *cobra.Command {
+	r := &run{env: env, functions: env.Functions}
+	c := &cobra.Command{
+		Use:   "run FILE...",
+		Short: "Run a workflow here, durably",
+		Long: `Deploys every document given into the store of a folder, starts the first one, and
+runs it in this process until it has ended. Standard error shows what happens,
+standard output gets one JSON object in the end:
+
+  { "execution_id", "workflow", "version", "status", "outcome", "output", "error" }
+
+Each step is on the disk before the next one starts. After Ctrl-C, a kill or a
+power cut, run the same command again: it goes on where the execution stood, and
+what was done is not done twice. (A further execution with the same input: --new.)
+
+While it runs, other terminals can look and decide:
+
+  wovyr list --data DIR
+  wovyr task list --data DIR
+  wovyr task approve EXECUTION STEP --data DIR
+  wovyr signal EXECUTION TYPE --data DIR
+
+Functions are the std. ones, those that wovyr.yaml names, and those of a program
+of your own on package pkg/cli.`,
+		Example: `  wovyr run examples/order-saga.yaml --input '{"order_id": "o-1"}'
+  wovyr run parent.yaml child.yaml --input @order.json --data /var/lib/orders
+  wovyr run order.yaml | jq .output`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name at least one file; the first is run")
+			}
+			return oneInput(args)
+		},
+		ValidArgsFunction: documents,
+		RunE:              func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
+	}
+	c.Flags().StringVarP(&r.input, "input", "i", "{}", "the input: JSON, or @FILE")
+	c.Flags().StringVar(&r.data, "data", "", "folder of the store (default that of wovyr.yaml, or .wovyr)")
+	c.Flags().StringVar(&r.key, "key", "", "idempotency key: the same key finds the same execution")
+	c.Flags().BoolVar(&r.fresh, "new", false, "start a further execution, even if one with this input is open")
+	c.Flags().DurationVar(&r.grace, "grace", 10*time.Second, "how long running steps may go on after Ctrl-C")
+	return c
+}
+
+func (r *run) run(ctx context.Context, files []string) error {
+	input, err := readInput(r.env, r.input)
+	if err != nil {
+		return err
+	}
+	docs, err := compileAll(r.env, files)
+	if err != nil {
+		return err
+	}
+	proj, err := project.Load(".")
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	progress := newProgress(r.env)
+	n, err := node.Open(node.Options{Project: proj, Data: r.data, Functions: r.functions, Committed: progress.committed, Log: quietLog(r.env.Err)})
+	if err != nil {
+		return err
+	}
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(work, r.grace) }()
+	view, err := r.follow(work, n, docs, input, progress)
+	cancel()
+	if runErr := <-ended; err == nil && runErr != nil {
+		err = failure{runErr}
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		if progress.execution != "" {
+			fmt.Fprintf(r.env.Err, "Interrupted. Execution %s is kept: run the same command again, and it goes on.\n", progress.execution)
+		}
+		return errInterrupted
+	case err != nil:
+		return err
+	}
+	return r.report(view)
+}
+
+// follow starts the execution, or finds the one that the same command left open, and waits for its end.
+func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input workflow.Value, p *progress) (*client.Execution, error) {
+	for _, d := range docs {
+		if _, _, err := n.Worker.Deploy(ctx, node.Tenant, d.definition); err != nil {
+			return nil, err
+		}
+	}
+	name := docs[0].definition.Name
+	id, err := r.open(ctx, n, name, input)
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		started, err := n.Worker.Start(ctx, worker.StartRequest{Tenant: node.Tenant, Workflow: name, Key: r.key, Input: input, By: "wovyr run"})
+		if err != nil {
+			return nil, err
+		}
+		id = started.Execution
+		p.begin(id, name, started.Definition, started.Existed)
+	} else {
+		p.begin(id, name, "", true)
+	}
+	stream := eventstore.Stream{Tenant: node.Tenant, ID: id}
+	for {
+		moved := n.Watch(stream)
+		snap, err := n.Worker.Inspect(ctx, stream)
+		if err != nil {
+			return nil, err
+		}
+		if snap.Status.Terminal() {
+			return api.View(ctx, n.Worker, snap)
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// open looks for an execution of the workflow with this input that an earlier run left open.
+func (r *run) open(ctx context.Context, n *node.Node, name string, input workflow.Value) (string, error) {
+	if r.fresh || r.key != "" {
+		return "", nil
+	}
+	for page := (eventstore.Page{}); ; {
+		rows, next, err := n.Worker.Store.List(ctx, node.Tenant, eventstore.Filter{Workflow: name, OpenOnly: true}, page)
+		if err != nil {
+			return "", err
+		}
+		for _, row := range rows {
+			created, err := n.Worker.Created(ctx, row.Stream)
+			if err != nil {
+				return "", err
+			}
+			if created.By == "wovyr run" && string(created.Input.JSON) == string(input) {
+				return row.Stream.ID, nil
+			}
+		}
+		if next == "" {
+			return "", nil
+		}
+		page.Cursor = next
+	}
+}
+
+// report writes the result and turns it into an exit code.
+func (r *run) report(view *client.Execution) error {
+	text, err := json.Marshal(struct {
+		ID       string          `json:"execution_id"`
+		Workflow string          `json:"workflow"`
+		Version  string          `json:"version"`
+		Status   string          `json:"status"`
+		Outcome  string          `json:"outcome"`
+		Output   json.RawMessage `json:"output"`
+		Error    *workflow.Error `json:"error"`
+	}{view.ID, view.Workflow, view.Version, view.Status, view.Outcome, view.Output, view.Error})
+	if err != nil {
+		return failure{err}
+	}
+	if _, err := fmt.Fprintf(r.env.Out, "%s\n", text); err != nil {
+		return failure{err}
+	}
+	return endOf(view)
+}
+
+// endOf is the exit code of an execution that has ended.
+func endOf(view *client.Execution) error {
+	if view.Outcome == string(workflow.OutcomeCompleted) {
+		return nil
+	}
+	return errNotCompleted
+}
+
+// readInput reads JSON, or @FILE, or @- for standard input.
+func readInput(env Environment, text string) (workflow.Value, error) {
+	data := []byte(text)
+	if name, ok := strings.CutPrefix(text, "@"); ok {
+		var err error
+		if name == "-" {
+			data, err = io.ReadAll(io.LimitReader(env.In, maxFile))
+		} else {
+			data, err = os.ReadFile(name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the input cannot be read: %w", err)
+		}
+	}
+	v, err := expr.Canonical(data)
+	if err != nil {
+		return nil, fmt.Errorf("the input is not JSON: %w: write --input '{\"name\": 1}' or --input @file.json", err)
+	}
+	return v, nil
+}
+
+// compileAll compiles documents; if one is refused, nothing is started, and all findings are shown.
+func compileAll(env Environment, files []string) ([]document, error) {
+	docs := make([]document, len(files))
+	refused := false
+	for i, file := range files {
+		docs[i] = open(env, file)
+		show(env.Err, docs[i])
+		refused = refused || docs[i].definition == nil
+	}
+	if refused {
+		return nil, errRefused
+	}
+	return docs, nil
+}
+
+// quietLog keeps warnings and errors of the worker for standard error.
+func quietLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelError}))
+}

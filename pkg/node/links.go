@@ -1,0 +1,55 @@
+package node
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// links makes the addresses of this node.
+type links struct {
+	base   string
+	tokens worker.Tokens
+}
+
+// Callback implements worker.Links.
+func (l *links) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
+	token, err := l.tokens.Sign(s, ref)
+	if err != nil {
+		return "", ""
+	}
+	return l.base + "/v1/callbacks/" + token, token
+}
+
+// Task implements worker.Links.
+func (l *links) Task(s eventstore.Stream, step string) string {
+	return l.base + "/v1/executions/" + url.PathEscape(s.ID) + "/tasks/" + url.PathEscape(step)
+}
+
+// keyFile holds the key of callback tokens, so that tokens survive a restart.
+const keyFile = "callback.key"
+
+// keyOf reads the key of a data folder, or makes it.
+func keyOf(data string) ([]byte, error) {
+	file := filepath.Join(data, keyFile)
+	key, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		key = []byte(rand.Text() + rand.Text())
+		err = os.WriteFile(file, key, 0o600)
+	}
+	if err == nil && len(key) < 32 {
+		err = fmt.Errorf("%s is damaged: remove it, and callbacks that are still awaited become invalid", file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node: callback key: %w", err)
+	}
+	return key, nil
+}

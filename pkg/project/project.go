@@ -1,0 +1,131 @@
+// Package project reads the project file, wovyr.yaml: what a workflow's documents leave to the place where they run.
+//
+//	functions:
+//	  inventory.reserve: { command: [ python3, reserve.py ] }
+//	  price.quote:       { url: http://127.0.0.1:9000/quote }
+//	secrets:
+//	  pay:  { env: PAY_KEY }
+//	  mail: { file: secrets/mail.txt }
+//	data: .wovyr                      # where executions are kept
+//	listen: 127.0.0.1:7233            # of wovyr dev
+package project
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// FileName is the name of the project file.
+const FileName = "wovyr.yaml"
+
+// Defaults of a project without a file.
+const (
+	DefaultData   = ".wovyr"
+	DefaultListen = "127.0.0.1:7233"
+)
+
+// Project is what a project file says. Relative paths are taken from its folder.
+type Project struct {
+	Functions map[string]Function `yaml:"functions"`
+	Secrets   map[string]Secret   `yaml:"secrets"`
+	Data      string              `yaml:"data"`
+	Listen    string              `yaml:"listen"`
+
+	dir string
+}
+
+// Function is a function outside the worker. Exactly one of Command and URL is set.
+type Function struct {
+	Command []string `yaml:"command" json:"command,omitempty"`
+	URL     string   `yaml:"url" json:"url,omitempty"`
+}
+
+// Secret says where a secret's value is. Exactly one of Env and File is set.
+type Secret struct {
+	Env  string `yaml:"env"`
+	File string `yaml:"file"`
+}
+
+// Load reads the project file of a folder; a folder without one is a project that says nothing.
+func Load(dir string) (*Project, error) {
+	p := &Project{dir: dir, Data: DefaultData, Listen: DefaultListen}
+	file := filepath.Join(dir, FileName)
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("project: %w", err)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(p); err != nil {
+		return nil, fmt.Errorf("%s: %w: it takes functions, secrets, data and listen", file, err)
+	}
+	for name, f := range p.Functions { // order-free: one wrong entry is enough
+		if (len(f.Command) == 0) == (f.URL == "") {
+			return nil, fmt.Errorf("%s: function %s: write either command: [ program, argument ] or url: …", file, name)
+		}
+	}
+	for name, s := range p.Secrets { // order-free: one wrong entry is enough
+		if (s.Env == "") == (s.File == "") {
+			return nil, fmt.Errorf("%s: secret %s: write either env: NAME or file: path", file, name)
+		}
+	}
+	if !filepath.IsAbs(p.Data) {
+		p.Data = filepath.Join(dir, p.Data)
+	}
+	return p, nil
+}
+
+// Register makes the project's functions callable.
+func (p *Project) Register(fs *activity.Functions) error {
+	fs.AddForm("command", &activity.Command{Dir: p.dir})
+	fs.AddForm("url", &activity.Remote{})
+	for name, f := range p.Functions { // order-free: names are distinct
+		target, err := json.Marshal(f)
+		if err != nil {
+			return fmt.Errorf("project: function %s: %w", name, err)
+		}
+		if err := fs.Alias(name, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Secret implements worker.Secrets. The value is read when it is needed and kept nowhere.
+func (p *Project) Secret(_ context.Context, _, name string) (string, error) {
+	s, ok := p.Secrets[name]
+	if !ok {
+		return "", workflow.Errorf("secret.unknown", workflow.CategoryWorkflow, "there is no secret %q: name it under secrets in %s", name, FileName)
+	}
+	if s.Env != "" {
+		v, ok := os.LookupEnv(s.Env)
+		if !ok {
+			return "", workflow.Errorf("secret.missing", workflow.CategoryInfrastructure, "secret %q is in the environment variable %s, which is not set", name, s.Env)
+		}
+		return v, nil
+	}
+	file := s.File
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(p.dir, file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", workflow.Errorf("secret.missing", workflow.CategoryInfrastructure, "secret %q cannot be read from its file", name)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
