@@ -128,4 +128,3 @@ func findings(report *jsonschema.ValidationError) []string {
 	}
 	return out
 }
-
