@@ -1,3 +1,5 @@
+//go:build unix
+
 package sqlite_test
 
 import (
@@ -97,4 +99,132 @@ func processCPU() time.Duration {
 		panic(err)
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// fill writes so many executions of one commit each, many at a time.
+func fill(b *testing.B, s *sqlite.Store, executions int) []*chain {
+	all := make([]*chain, executions)
+	var group sync.WaitGroup
+	for hand := range 256 {
+		group.Go(func() {
+			for i := hand; i < executions; i += 256 {
+				all[i] = newChain(0, i)
+				commit, row := all[i].next(false)
+				if err := s.Append(context.Background(), all[i].stream, commit, row); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return all
+}
+
+// BenchmarkAppendAmong100000: 64 at a time, each commit to another of 100,000 open executions.
+func BenchmarkAppendAmong100000(b *testing.B) {
+	s, err := sqlite.Open(b.TempDir(), sqlite.Options{})
+	require.NoError(b, err)
+	defer s.Close()
+	all := fill(b, s, 100_000)
+	const writers = 64
+	cpu := processCPU()
+	b.ResetTimer()
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			for i := w; i < b.N; i += writers {
+				c := all[(i/writers*7919*writers+w)%len(all)/writers*writers+w]
+				commit, row := c.next(false)
+				if err := s.Append(context.Background(), c.stream, commit, row); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+	b.ReportMetric(float64((processCPU()-cpu).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
+}
+
+// BenchmarkTail: the load of an execution whose last checkpoint is 20 commits of 700 bytes back, after histories of different lengths.
+func BenchmarkTail(b *testing.B) {
+	for _, commits := range []int{100, 1_000, 10_000} {
+		b.Run(fmt.Sprintf("commits=%d", commits), func(b *testing.B) {
+			s, err := sqlite.Open(b.TempDir(), sqlite.Options{})
+			require.NoError(b, err)
+			defer s.Close()
+			c := newChain(0, 0)
+			var checkpoint uint64
+			for i := range commits {
+				commit, row := c.next(false)
+				if i%20 == commits%20 {
+					checkpoint = commit.First
+				}
+				commit.Checkpoint = checkpoint
+				require.NoError(b, s.Append(context.Background(), c.stream, commit, row))
+			}
+			b.ResetTimer()
+			for b.Loop() {
+				tail, err := s.Tail(context.Background(), c.stream)
+				require.NoError(b, err)
+				require.Len(b, tail, 20)
+			}
+		})
+	}
+}
+
+// BenchmarkClaim: claims by so many at a time.
+func BenchmarkClaim(b *testing.B) {
+	for _, writers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			s, err := sqlite.Open(b.TempDir(), sqlite.Options{})
+			require.NoError(b, err)
+			defer s.Close()
+			b.ResetTimer()
+			var group sync.WaitGroup
+			for w := range writers {
+				stream := eventstore.Stream{Tenant: "default", ID: fmt.Sprint("order-", w)}
+				group.Go(func() {
+					for i := w; i < b.N; i += writers {
+						k := eventstore.ClaimKey{Stream: stream, Attempt: fmt.Sprint("step/", i), Fence: 1}
+						if _, err := s.Claim(context.Background(), k, eventstore.Claim{Owner: "receive", Until: 1}); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "claims/s")
+		})
+	}
+}
+
+// BenchmarkRestart: to open a store of 100,000 open executions and read their rows, as a restart does.
+func BenchmarkRestart(b *testing.B) {
+	folder := b.TempDir()
+	s, err := sqlite.Open(folder, sqlite.Options{})
+	require.NoError(b, err)
+	const executions = 100_000
+	fill(b, s, executions)
+	require.NoError(b, s.Close())
+	for b.Loop() {
+		s, err := sqlite.Open(folder, sqlite.Options{})
+		require.NoError(b, err)
+		n := 0
+		for shard := range eventstore.Shards {
+			for cursor := ""; ; {
+				rows, next, err := s.Overdue(context.Background(), shard, eventstore.MaxTime, eventstore.Page{Cursor: cursor, Limit: eventstore.MaxPage})
+				require.NoError(b, err)
+				n += len(rows)
+				if cursor = next; next == "" {
+					break
+				}
+			}
+		}
+		require.Equal(b, executions, n)
+		require.NoError(b, s.Close())
+	}
 }

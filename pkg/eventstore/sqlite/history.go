@@ -57,7 +57,16 @@ func (w *writer) refuse(id eventstore.Stream, st *streamState, c eventstore.Comm
 	return &eventstore.ConflictError{What: "history " + id.String(), Expected: c.First - 1, Actual: head}
 }
 
-const selectCommit = `SELECT c.first, c.last, c.checkpoint, c.nonce, c.prev, c.data FROM commits c WHERE c.stream = (SELECT id FROM streams WHERE tenant=?1 AND name=?2) `
+// The queries of a history. Their subqueries do not depend on the row that is looked at, so SQLite answers them once and seeks.
+const (
+	thisStream   = `(SELECT id FROM streams WHERE tenant=?1 AND name=?2)`
+	selectCommit = `SELECT first, last, checkpoint, nonce, prev, data FROM commits WHERE stream=` + thisStream
+	fromKey      = selectCommit + ` AND first=?3`
+	fromTail     = selectCommit + ` AND first >= (SELECT checkpoint FROM commits WHERE stream=` + thisStream + ` ORDER BY first DESC LIMIT 1) ORDER BY first`
+	// The commit with the given event may begin before it.
+	fromEvent = selectCommit + ` AND first >= coalesce((SELECT first FROM commits WHERE stream=` + thisStream + ` AND first <= ?3 ORDER BY first DESC LIMIT 1), 0)
+		AND last >= ?3 ORDER BY first LIMIT ?4`
+)
 
 // commits appends the commits that a query selects, and counts them.
 func (s *Store) commits(ctx context.Context, wrong error, id eventstore.Stream, keep func(eventstore.Commit) error, query string, args ...any) error {
@@ -76,7 +85,7 @@ func (s *Store) commits(ctx context.Context, wrong error, id eventstore.Stream, 
 // ReadCommit implements eventstore.Committer.
 func (s *Store) ReadCommit(ctx context.Context, id eventstore.Stream, first uint64) (eventstore.Commit, error) {
 	var found eventstore.Commit
-	err := s.commits(ctx, nil, id, func(c eventstore.Commit) error { found = c; return nil }, selectCommit+`AND c.first=?3`, first)
+	err := s.commits(ctx, nil, id, func(c eventstore.Commit) error { found = c; return nil }, fromKey, first)
 	if err == nil && found.First == 0 {
 		err = &eventstore.NotFoundError{What: "commit of history " + id.String()}
 	}
@@ -103,7 +112,7 @@ func (s *Store) Tail(ctx context.Context, id eventstore.Stream) ([]eventstore.Co
 		}
 		tail = append(tail, c)
 		return nil
-	}, selectCommit+`AND c.first >= (SELECT n.checkpoint FROM commits n WHERE n.stream=c.stream ORDER BY n.first DESC LIMIT 1) ORDER BY c.first`)
+	}, fromTail)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +133,7 @@ func (s *Store) Page(ctx context.Context, id eventstore.Stream, after uint64, li
 		}
 		page = append(page, c)
 		return nil
-	}, selectCommit+`AND c.first >= coalesce((SELECT n.first FROM commits n WHERE n.stream=c.stream AND n.first <= ?3 ORDER BY n.first DESC LIMIT 1), 0) AND c.last >= ?3
-		ORDER BY c.first LIMIT ?4`, min(after, eventstore.MaxSequence-1)+1, limit)
+	}, fromEvent, min(after, eventstore.MaxSequence-1)+1, limit)
 	if err != nil && err != errFull {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	driver "modernc.org/sqlite"
 
 	"github.com/wovyr/wovyr/pkg/eventstore"
 )
@@ -165,4 +166,53 @@ func TestQueriesUseIndexes(t *testing.T) {
 		}
 	}
 	require.Greater(t, explained, 20)
+}
+
+// TestLoadDoesNotGrow counts the pages that a load touches after a short history and after one of 20,000 commits.
+func TestLoadDoesNotGrow(t *testing.T) {
+	s := openTest(t)
+	touched := func(commits int, read func(eventstore.Stream) (int, error)) int {
+		stream := eventstore.Stream{Tenant: "acme", ID: fmt.Sprint("commits-", commits)}
+		if head, err := s.Head(t.Context(), stream); err != nil || head == 0 { // in one transaction, since 20,000 take long
+			require.NoError(t, s.write(t.Context(), err, 0, func(w *writer) error {
+				for i := range uint64(commits) {
+					c := eventstore.Commit{First: i + 1, Last: i + 1, Nonce: eventstore.Nonce{1}, Checkpoint: max(1, uint64(commits-19)), Data: make([]byte, 500)}
+					if err := w.append(stream, c, nil); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+		}
+		pages := func() (n int) {
+			for range readers {
+				c := <-s.pool
+				for _, op := range []driver.DBStatusOp{driver.DBStatusCacheHit, driver.DBStatusCacheMiss} {
+					count, _, err := c.db.(driver.DBStatus).Status(op, false)
+					require.NoError(t, err)
+					n += count
+				}
+				s.pool <- c
+			}
+			return n
+		}
+		before := pages()
+		n, err := read(stream)
+		require.NoError(t, err)
+		require.Equal(t, 20, n)
+		return pages() - before
+	}
+	for name, read := range map[string]func(eventstore.Stream) (int, error){
+		"tail": func(x eventstore.Stream) (int, error) { all, err := s.Tail(t.Context(), x); return len(all), err },
+		"page": func(x eventstore.Stream) (int, error) {
+			head, err := s.Head(t.Context(), x)
+			require.NoError(t, err)
+			all, err := s.Page(t.Context(), x, head-20, 100)
+			return len(all), err
+		},
+	} {
+		short, long := touched(100, read), touched(20_000, read)
+		require.NotZero(t, short, name)
+		require.LessOrEqual(t, long, short+12, "%s: some levels of a tree more, no more", name)
+	}
 }
