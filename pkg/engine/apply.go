@@ -79,6 +79,11 @@ func newFold(p *Program, s *workflow.State) *fold {
 
 func (x *fold) init(p *Program, s *workflow.State) {
 	x.p, x.s, x.wm, x.am = p, s, fsm.WorkflowV1(), fsm.ActivityV1()
+	if s != nil && s.Version > 0 {
+		// An unknown version, of newer code, gives a machine that refuses everything.
+		x.wm, _ = fsm.WorkflowMachine(s.WorkflowMachine)
+		x.am, _ = fsm.ActivityMachine(s.ActivityMachine)
+	}
 	x.facts = fsm.Facts{Owner: engineActor, Actor: engineActor, Fence: 1, HeldFence: 1, Required: fsm.PermissionCommit, Granted: fsm.PermissionCommit}
 	if s == nil {
 		x.s = &workflow.State{}

@@ -35,6 +35,13 @@ func applyCreated(x *fold, e workflow.WorkflowCreated) error {
 		return errors.New("it names no tenant or no execution")
 	}
 	x.facts.Tenant, x.facts.ActorTenant = e.Tenant, e.Tenant
+	var err error
+	if x.wm, err = fsm.WorkflowMachine(e.WorkflowMachine); err != nil {
+		return err
+	}
+	if x.am, err = fsm.ActivityMachine(e.ActivityMachine); err != nil {
+		return err
+	}
 	if err := x.moveWorkflow(fsm.WorkflowCreated()); err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func advanceGroup(t *Turn, in inst) {
 		t.fail(in, f.Error, false)
 	case done:
 		out := t.outputsByName(f, t.p.bodies[f.Body].last)
-		if g := in.node.step.Group; g.Output != nil {
+		if g := in.node.step.Group; g.Output != nil && !t.undoOnly() {
 			var err *workflow.Error
 			if out, err = render(g.Output, t.inBody(f)); err != nil {
 				t.fail(in, err, false)
@@ -177,6 +177,8 @@ func advanceRace(t *Turn, in inst) {
 	case sc.Winner > 0:
 		out := sc.Results[sc.Winner-1].Output
 		t.complete(in, objectOf([]string{"output", "winner"}, []workflow.Payload{orNull(out), quoted(in.node.bodies[sc.Winner-1].name)}))
+	case t.undoOnly():
+		t.complete(in, workflow.Payload{})
 	case sc.Failed == len(sc.Frames):
 		t.fail(in, allFailed(in, sc), false)
 	}

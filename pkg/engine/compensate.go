@@ -50,7 +50,13 @@ func (t *Turn) undoesShards(in inst) bool { return in.node == undoShards }
 
 // undoableShards lists the shards of a foreach that ends whose work can be undone.
 func (x *fold) undoableShards(in inst, o *workflow.OpenStep) []string {
-	if o == nil || o.Scope == nil || len(o.Scope.Shards) == 0 || !canUndo(in.node) {
+	if in.node.step.Foreach == nil || !canUndo(in.node) {
+		return nil
+	}
+	if i, ok := x.taken(in.path); ok && len(x.s.Origin.Redrive.Taken[i].Shards) > 0 {
+		return x.s.Origin.Redrive.Taken[i].Shards
+	}
+	if o == nil || o.Scope == nil {
 		return nil
 	}
 	var list []string

@@ -16,9 +16,6 @@ func (t *Turn) decideOutcome(e workflow.OutcomeDecided) {
 	t.emit(e)
 }
 
-// undoOnly: the execution exists to undo the work of another one.
-func (t *Turn) undoOnly() bool { r := t.s.Origin.Redrive; return r != nil && r.Undo }
-
 // conclude takes the next step towards the end. It reports whether it took one.
 func (t *Turn) conclude() bool {
 	s := t.s
@@ -61,13 +58,15 @@ func (t *Turn) concludeBody() {
 	case root.Left > 0 || len(t.s.Held) > 0:
 		return
 	}
+	if t.undoOnly() {
+		t.emit(workflow.OutcomeDecided{Outcome: workflow.OutcomeCompleted, Error: cancelled("the work of another execution is undone"), Compensate: true})
+		return
+	}
 	out, err := t.output()
 	switch {
 	case err != nil:
 		t.decideOutcome(workflow.OutcomeDecided{Outcome: workflow.OutcomeFailed, Error: err})
 	case !t.fits(weighPayload(out)):
-	case t.undoOnly():
-		t.emit(workflow.OutcomeDecided{Outcome: workflow.OutcomeCompleted, Error: cancelled("the work of another execution is undone"), Compensate: true})
 	case len(t.p.exits) > 0 && t.s.Shard == nil:
 		t.decideOutcome(workflow.OutcomeDecided{Outcome: workflow.OutcomeCompleted, Output: out})
 	default:
@@ -180,20 +179,47 @@ func (t *Turn) onWorker(in inst) bool {
 	return false
 }
 
-// exitNext starts the next exit step; false if there is none left.
+// exitNext takes the next exit step on its way, or passes it over; false if there is none left.
 func (t *Turn) exitNext() bool {
 	if t.s.Shard != nil || t.s.Ending.Abrupt || t.undoOnly() {
 		return false
 	}
 	for _, i := range t.p.exits {
-		if !t.s.Root.Steps[i].Status.Ended() {
-			if t.fits(64) {
-				t.ready(t.child(t.s.Root, i))
-			}
+		if t.s.Root.Steps[i].Status.Ended() {
+			continue
+		}
+		if !t.fits(64) {
 			return true
 		}
+		in := t.child(t.s.Root, i)
+		switch t.exitVerdict(in) {
+		case dies:
+			t.move(workflow.ActivitySkipped{Step: in.path, Status: workflow.StatusDead})
+		case strands:
+			t.failStart(in, unreachable(in.frame, in.node))
+		case counts:
+			t.countJoin(in)
+		default:
+			t.ready(in)
+		}
+		return true
 	}
 	return false
+}
+
+// exitVerdict is the verdict on an exit step: everything that its needs name has ended, or will never run.
+func (t *Turn) exitVerdict(in inst) verdict {
+	before := in.step.Join
+	for _, e := range in.node.conditions {
+		status := in.frame.Steps[e.node].Status
+		if status == workflow.StatusPending {
+			status = workflow.StatusDead
+		}
+		tally(&in.step.Join, turnouts[e.end][status])
+	}
+	v := t.verdict(in.frame, in.node)
+	in.step.Join = before
+	return v
 }
 
 func (t *Turn) exitsOpen() bool {

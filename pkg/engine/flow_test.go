@@ -214,6 +214,14 @@ steps:
   bye: { function: g, with: { o: '${ execution.outcome }', s: '${ steps.b.status }', f: '${ execution.failures.map(x, x.step) }' } }
   log: { fail: { code: ignored.code } }
 `, fail: map[string]int{"f": 9}, want: `Failed failed http.503`, calls: []string{"a", "bye"}},
+	{name: "on_exit with conditions", doc: `
+on_exit: [ good, bad, last ]
+steps:
+  a: { function: f, retry: { attempts: 1 } }
+  good: { needs: [ { a: completed } ], function: g }
+  bad: { needs: [ { a: failed } ], function: g }
+  last: { needs: [ a ], group: { steps: { x: { function: g, with: '${ steps.bad.status }' }, y: { needs: [ x ], function: g } } } }
+`, fail: map[string]int{"f": 9}, want: `Failed failed http.503`, calls: []string{"a", "bad", "last/x", "last/y"}},
 	{name: "compensation in reverse", doc: `
 on_failure: compensate
 steps:

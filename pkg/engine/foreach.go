@@ -110,8 +110,8 @@ func (t *Turn) evalItems(in inst) (itemList, *workflow.Error) {
 }
 
 var (
-	sizeExpr = &workflow.Expr{Source: "size(list)"}
-	itemExpr = &workflow.Expr{Source: "list[i]"}
+	sizeExpr = &workflow.Expr{Source: "size(whole)"}
+	itemExpr = &workflow.Expr{Source: "whole[i]"}
 )
 
 // sizeOf is the number of items of a list that is kept by reference.
@@ -120,7 +120,7 @@ func (t *Turn) sizeOf(list workflow.Payload) (int, *workflow.Error) {
 	if err != nil {
 		return 0, exprError(err)
 	}
-	n, err := c.EvalInt(t.inFrame(nil, named{"list", expr.Of(list)}))
+	n, err := c.EvalInt(t.inFrame(nil, named{"whole", expr.Of(list)}))
 	if err != nil {
 		return 0, exprError(err)
 	}
@@ -139,7 +139,7 @@ func (t *Turn) spread(list itemList) (itemList, *workflow.Error) {
 	}
 	out := itemList{count: list.count, items: make([]workflow.Payload, list.count)}
 	for i := range out.items {
-		names := []named{{"list", expr.Of(*list.whole)}, {"i", expr.OfInt(int64(from + i))}}
+		names := []named{{"whole", expr.Of(*list.whole)}, {"i", expr.OfInt(int64(from + i))}}
 		if out.items[i], err = c.Eval(t.inFrame(nil, names...)); err != nil {
 			return list, exprError(err)
 		}
@@ -277,7 +277,7 @@ func (t *Turn) closeItem(in inst, sc *workflow.Scope, f *workflow.Frame, index i
 	}
 	x := in.node.step.Foreach
 	e := workflow.ScopeClosed{Step: in.path, Index: index, Error: f.Error}
-	if done {
+	if done && !t.undoOnly() {
 		e.Output = t.outputsOf(f, t.p.bodies[f.Body].last)
 		if x.Collect != nil {
 			e.Output, e.Error = render(x.Collect, t.inBody(f))
@@ -293,7 +293,7 @@ func (t *Turn) closeItem(in inst, sc *workflow.Scope, f *workflow.Frame, index i
 		return false
 	}
 	t.move(e)
-	if x.Until != nil && e.Error == nil && sc.Error == nil {
+	if x.Until != nil && e.Error == nil && sc.Error == nil && !t.undoOnly() {
 		t.askUntil(in, sc, x.Until)
 	}
 	return true

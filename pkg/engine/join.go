@@ -114,8 +114,13 @@ func (x *fold) resolve(f *workflow.Frame, e *edge, status workflow.Status) {
 		return
 	}
 	j := &f.Steps[e.node].Join
-	t := turnouts[e.end][status]
 	j.Open--
+	tally(j, turnouts[e.end][status])
+	x.consider(f, e.node)
+}
+
+// tally counts how one need came out.
+func tally(j *workflow.JoinState, t turnout) {
 	switch {
 	case t&turnMet != 0:
 		j.Met++
@@ -127,7 +132,6 @@ func (x *fold) resolve(f *workflow.Frame, e *edge, status workflow.Status) {
 	if t&turnCounted != 0 {
 		j.Counted++
 	}
-	x.consider(f, e.node)
 }
 
 // release says that a step will not read its needs again, and drops results that nothing reads any more.

@@ -28,6 +28,8 @@ type run struct {
 	mocks map[string]func(c workflow.RunActivity) workflow.ActivityResult
 	calls []string // paths with attempts, in the order of their runs
 	tries map[string]int
+	// every is how many decisions are made for each that is held against the laws; 0: all are.
+	every, made int
 }
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).UnixNano()
@@ -66,6 +68,12 @@ func (r *run) do(in workflow.Input) Decision {
 
 func (r *run) try(in workflow.Input) (Decision, error) {
 	r.t.Helper()
+	if r.made++; r.every > 0 && r.made%r.every != 0 {
+		d, err := Decide(r.p, r.s, in, r.env())
+		r.s, r.last = d.State, d
+		r.history = append(r.history, d.Events...)
+		return d, err
+	}
 	cold := r.reload()
 	again := Clone(r.s)
 	before := uint64(0)

@@ -48,7 +48,7 @@ func (t *Turn) closeIteration(in inst, f *workflow.Frame) {
 	l := in.node.step.Loop
 	e := workflow.ScopeClosed{Step: in.path, Index: f.Index, Error: f.Error}
 	last, wait := false, int64(0)
-	if done {
+	if done && !t.undoOnly() {
 		last, wait, e = t.weighIteration(l, f, e)
 	}
 	if e.Error == nil && weighPayload(e.Output)+collectedBytes(in.open().Scope) > MaxCollected {
@@ -113,6 +113,10 @@ func collectedBytes(sc *workflow.Scope) (n int) {
 func (t *Turn) nextIteration(in inst, sc *workflow.Scope) {
 	l := in.node.step.Loop
 	a := t.lazily(in, named{"previous", t.previous(in)})
+	if t.undoOnly() {
+		t.undoIteration(in, sc)
+		return
+	}
 	if l.While != nil {
 		ok, err := evalBool(l.While, a.get())
 		if err != nil {
@@ -137,6 +141,16 @@ func (t *Turn) nextIteration(in inst, sc *workflow.Scope) {
 		t.completeLoop(in, sc)
 	default:
 		t.fail(in, workflow.Errorf("loop.max", workflow.CategoryWorkflow, "%d iterations did not reach the end of the loop: raise max, or write on_max: stop", most), false)
+	}
+}
+
+// undoIteration opens the next iteration that holds something to be undone.
+func (t *Turn) undoIteration(in inst, sc *workflow.Scope) {
+	switch {
+	case !t.takenInside(prefixOf(in, sc.Next+1)[:len(prefixOf(in, sc.Next+1))-1]):
+		t.completeLoop(in, sc)
+	case t.fits(64):
+		t.move(workflow.ScopeOpened{Step: in.path, Index: sc.Next + 1})
 	}
 }
 

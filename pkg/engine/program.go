@@ -45,6 +45,8 @@ type node struct {
 	// joined is how many needs the join counts: those on a step that may pick this one are met by being picked.
 	joined int
 	picks  []int // the steps that this one may pick
+	// conditions are the needs of an exit step on the ends of other steps (semantics 33).
+	conditions []edge
 	// pickers is how many may pick this one; 0: it starts by itself.
 	pickers int
 	// held: the result is read after the body's last step. heldUndo: a compensation reads it.
@@ -130,8 +132,11 @@ func (x *body) connect(n *node) error {
 		if !ok {
 			return fmt.Errorf("step %s needs %s, which is no step of its body", n.step.Name, need.Step)
 		}
-		if n.step.Exit != x.nodes[on].step.Exit {
-			continue // all others have ended when exit steps run
+		if n.step.Exit && !x.nodes[on].step.Exit {
+			if need.End != workflow.EndMet { // otherwise it is only about the order, which is given
+				n.conditions = append(n.conditions, edge{node: int(on), end: need.End})
+			}
+			continue
 		}
 		pick := contains(n.step.Picked, need.Step)
 		if !pick {

@@ -63,7 +63,7 @@ func Undo(history []workflow.Recorded, c workflow.StartChild) (workflow.Start, e
 		Execution: c.Child, Tenant: old.created.Tenant, Workflow: old.created.Workflow, Definition: old.created.Definition, Hash: old.created.Hash,
 		Correlation: old.created.Correlation, Input: old.created.Input, Origin: workflow.Origin{Parent: &c.Parent, Shard: old.created.Origin.Shard},
 	}
-	start.Origin.Redrive = &workflow.Redrive{Of: old.created.Execution, Taken: old.all(), Undo: true}
+	start.Origin.Redrive = &workflow.Redrive{Of: old.created.Execution, Taken: old.all(func(*workflow.Taken) bool { return true }), Undo: true}
 	return start, nil
 }
 
@@ -129,9 +129,16 @@ func (old *oldRun) read(r *workflow.Recorded) {
 		t.Status, t.EndedAt, t.Order = e.Status, r.At, r.Version
 	case workflow.ActivityFailed:
 		t := old.at(e.Step)
-		t.Error, t.Status = e.Error, e.Status
+		if t.Error, t.Status = e.Error, e.Status; t.Status.Ended() {
+			t.EndedAt, t.Order = r.At, r.Version
+		}
 	case workflow.VariablesSet:
 		old.at(e.Step).Vars = e.Vars
+	case workflow.ChildRequested:
+		if e.Shard > 0 {
+			t := old.at(e.Step)
+			t.Shards = append(t.Shards, e.Child)
+		}
 	case workflow.ItemsSet:
 		if e.Whole == nil && e.Shards == 0 {
 			old.at(e.Step).Items = e.Items
@@ -139,8 +146,8 @@ func (old *oldRun) read(r *workflow.Recorded) {
 	}
 }
 
-// all lists everything that ended well, sorted by path.
-func (old *oldRun) all() []workflow.Taken {
+// all lists what is known of the steps that are wanted, sorted by path; side steps are not among them.
+func (old *oldRun) all(want func(*workflow.Taken) bool) []workflow.Taken {
 	paths := make([]string, 0, len(old.taken))
 	for path := range old.taken { // order-free: they are sorted below
 		paths = append(paths, path)
@@ -148,7 +155,7 @@ func (old *oldRun) all() []workflow.Taken {
 	slices.Sort(paths)
 	var list []workflow.Taken
 	for _, path := range paths {
-		if t := old.taken[path]; takes(t) {
+		if t := old.taken[path]; !strings.ContainsRune(path, '!') && want(t) {
 			list = append(list, *t)
 		}
 	}
@@ -157,9 +164,6 @@ func (old *oldRun) all() []workflow.Taken {
 
 // takes reports whether what is known of a step can be taken over: its end, or the items of a foreach that was under way.
 func takes(t *workflow.Taken) bool {
-	if strings.ContainsRune(t.Step, '!') {
-		return false
-	}
 	switch t.Status {
 	case workflow.StatusCompleted, workflow.StatusCaught, workflow.StatusSkipped:
 		return true
@@ -175,7 +179,7 @@ func (p *Program) takeable(old *oldRun, from []string) []workflow.Taken {
 		p.rerun(again, path)
 	}
 	var list []workflow.Taken
-	for _, t := range old.all() {
+	for _, t := range old.all(takes) {
 		if b, _, _ := p.bodyOf(t.Step); b == nil || runsAgain(again, t.Step) {
 			continue
 		}
@@ -266,6 +270,9 @@ func holdsAgain(again map[string]bool, path string) bool {
 	return false
 }
 
+// undoOnly: the execution exists to undo the work of another one.
+func (x *fold) undoOnly() bool { r := x.s.Origin.Redrive; return r != nil && r.Undo }
+
 // taken finds what is to be taken over for a step.
 func (x *fold) taken(path string) (int, bool) {
 	r := x.s.Origin.Redrive
@@ -287,13 +294,13 @@ func (t *Turn) takenItems(path string) []workflow.Payload {
 // not ended: what completed inside it is taken over as it comes.
 func (t *Turn) takeOver(in inst) bool {
 	i, ok := t.taken(in.path)
+	if t.undoOnly() {
+		return t.takeUndo(in, i, ok)
+	}
 	if !ok {
 		return false
 	}
 	k := t.s.Origin.Redrive.Taken[i]
-	if len(in.node.bodies) > 0 && t.undoOnly() && k.Status != workflow.StatusSkipped {
-		return false // what is inside holds what is to be undone
-	}
 	switch k.Status {
 	case workflow.StatusSkipped:
 		t.move(workflow.ActivitySkipped{Step: in.path, Status: k.Status})
@@ -304,13 +311,46 @@ func (t *Turn) takeOver(in inst) bool {
 		}
 		t.move(workflow.ActivityCompleted{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
 	case workflow.StatusCaught:
-		t.walk(in)
-		t.move(workflow.ActivityFailed{Step: in.path, Error: errorOr(k.Error)})
-		t.move(workflow.ActivityCaught{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
+		t.takeCaught(in, k)
 	default:
 		return false
 	}
 	return true
+}
+
+func (t *Turn) takeCaught(in inst, k workflow.Taken) {
+	t.walk(in)
+	t.move(workflow.ActivityFailed{Step: in.path, Error: errorOr(k.Error)})
+	t.move(workflow.ActivityCaught{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
+}
+
+// takeUndo takes over what an execution is to undo: nothing is run anew, and what was not attempted is passed over. What is
+// inside a step is entered, for it may hold work to be undone.
+func (t *Turn) takeUndo(in inst, i int, ok bool) bool {
+	var k workflow.Taken
+	if ok {
+		k = t.s.Origin.Redrive.Taken[i]
+	}
+	c := in.node.step.Compensate
+	switch {
+	case len(in.node.bodies) > 0 && len(k.Shards) == 0 && !(c != nil && k.Status == workflow.StatusCompleted) && t.takenInside(in.path):
+		return false
+	case k.Status == workflow.StatusCompleted:
+		t.walk(in)
+		t.move(workflow.ActivityCompleted{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
+	case len(k.Shards) > 0, k.Status == workflow.StatusCaught, c != nil && c.Attempted && (k.Status == workflow.StatusFailed || k.Status == workflow.StatusCancelled):
+		t.takeCaught(in, k)
+	default:
+		t.move(workflow.ActivitySkipped{Step: in.path, Status: workflow.StatusSkipped})
+	}
+	return true
+}
+
+// takenInside reports whether anything inside a step is taken over.
+func (x *fold) takenInside(path string) bool {
+	list := x.s.Origin.Redrive.Taken
+	i, _ := slices.BinarySearchFunc(list, path+"/", func(t workflow.Taken, path string) int { return strings.Compare(t.Step, path) })
+	return i < len(list) && strings.HasPrefix(list[i].Step, path+"/")
 }
 
 func errorOr(e *workflow.Error) *workflow.Error {

@@ -13,7 +13,7 @@ func (t *Turn) stopped(f *workflow.Frame) bool {
 	if (t.s.Ending != nil || len(t.s.Held) > 0) && !t.ofExit(f) {
 		return true
 	}
-	for ; f != nil; f = f.Parent {
+	for exit := t.ofExit(f); f != nil && (f.Parent != nil || !exit); f = f.Parent {
 		if f.Error != nil || f.Closed {
 			return true
 		}

@@ -13,7 +13,7 @@ func (x *fold) pushUndo(in inst, status workflow.Status, o *workflow.OpenStep) {
 		return
 	}
 	if shards := x.undoableShards(in, o); len(shards) > 0 && (in.node.undo == nil || status != workflow.StatusCompleted) {
-		x.s.Undo = append(x.s.Undo, workflow.Undoable{Step: in.path, Shards: shards, Order: x.s.Version})
+		x.stack(workflow.Undoable{Step: in.path, Shards: shards})
 		return
 	}
 	c := in.node.step.Compensate
@@ -32,10 +32,26 @@ func (x *fold) pushUndo(in inst, status workflow.Status, o *workflow.OpenStep) {
 	if status == workflow.StatusCompleted && len(in.node.bodies) > 0 {
 		x.dropUndo(in.path + "/")
 	}
-	x.s.Undo = append(x.s.Undo, workflow.Undoable{Step: in.path, Order: x.s.Version})
+	x.stack(workflow.Undoable{Step: in.path})
 	for f := in.frame; f != nil; f = f.Parent {
 		f.Undo++
 	}
+}
+
+// stack puts an entry on the stack: what was taken over below what this execution did, in the order of the other one.
+func (x *fold) stack(u workflow.Undoable) {
+	at := len(x.s.Undo)
+	if i, ok := x.taken(u.Step); ok && x.s.Origin.Redrive.Taken[i].Order > 0 {
+		u.Order, u.Taken = x.s.Origin.Redrive.Taken[i].Order, true
+		for at > 0 && (!x.s.Undo[at-1].Taken || x.s.Undo[at-1].Order > u.Order) {
+			at--
+		}
+	} else {
+		u.Order = x.s.Version
+	}
+	x.s.Undo = append(x.s.Undo, workflow.Undoable{})
+	copy(x.s.Undo[at+1:], x.s.Undo[at:])
+	x.s.Undo[at] = u
 }
 
 // dropUndo takes everything below a path off the stack.

@@ -62,6 +62,8 @@ type Taken struct {
 	StartedAt int64  `json:"started_at,omitempty" cbor:"9,keyasint,omitempty"`
 	EndedAt   int64  `json:"ended_at,omitempty" cbor:"10,keyasint,omitempty"`
 	Order     uint64 `json:"order,omitempty" cbor:"11,keyasint,omitempty"`
+	// Shards are the executions that ran the items of a large foreach.
+	Shards []string `json:"shards,omitempty" cbor:"12,keyasint,omitempty"`
 }
 
 // Continues links the executions of a chain (continue_as_new).

@@ -107,8 +107,9 @@ type Undoable struct {
 	Step string `json:"step" cbor:"1,keyasint,omitempty"`
 	// Shards lists the executions to undo instead, for a foreach that was spread over shards.
 	Shards []string `json:"shards,omitempty" cbor:"2,keyasint,omitempty"`
-	// Order is the version of the event that ended the step.
+	// Order is the version of the event that ended the step; in the history of another execution if it was Taken over.
 	Order uint64 `json:"order" cbor:"3,keyasint,omitempty"`
+	Taken bool   `json:"taken,omitempty" cbor:"4,keyasint,omitempty"`
 }
 
 // ChildLink is an execution that a step started.
