@@ -115,12 +115,17 @@ func (k *sink) pointed(pointer string, key bool) Diagnostic {
 }
 
 func (k *sink) placed(at workflow.Position, length int) Diagnostic {
-	d := Diagnostic{Line: at.Line, Column: at.Column}
+	pointer := ""
+	if k.source != nil {
+		pointer = k.source.pointerAt(at)
+	}
+	return span(pointer, at, length)
+}
+
+func span(pointer string, at workflow.Position, length int) Diagnostic {
+	d := Diagnostic{Pointer: pointer, Line: at.Line, Column: at.Column}
 	if length > 0 && at.Column > 0 {
 		d.EndColumn = at.Column + length
-	}
-	if k.source != nil {
-		d.Pointer = k.source.pointerAt(at)
 	}
 	return d
 }

@@ -56,6 +56,7 @@ func load(file string, data []byte, k *sink) *source {
 	}
 	b := treeBuilder{source: s, sink: k, done: map[*yaml.Node]*node{}, budget: maxBytes}
 	s.root = b.build(document, "", 0)
+	s.scalars = nil // of the tree that stood there before
 	return s
 }
 

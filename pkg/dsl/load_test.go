@@ -139,3 +139,14 @@ func TestDocumentsThatCannotBeRead(t *testing.T) {
 		t.Run(document, func(t *testing.T) { require.Equal(t, want, refused(t, document)) })
 	}
 }
+
+func TestFindingsOfReadingHavePointers(t *testing.T) {
+	k := newSink("test.yaml")
+	s := load("test.yaml", []byte("a: { b: [ 1, 0123, 1e999 ] }\nc: { d: 1, d: 2, <<: 1 }\ne/f: &e { g: *e }\nh: !x 1\n"), k)
+	var got []string
+	for _, d := range k.sorted() {
+		got = append(got, d.Code+" "+d.Pointer)
+	}
+	require.Equal(t, []string{"dsl/leading-zero /a/b/1", "dsl/number /a/b/2", "dsl/duplicate-key /c/d", "dsl/merge /c/<<", "dsl/alias /e~1f/g", "dsl/tag /h"}, got)
+	require.Equal(t, "/a/b/2", s.pointerAt(s.at("/a/b/2")), "places are looked up in the whole tree")
+}

@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -40,7 +41,7 @@ func styleOf(y *yaml.Node) style {
 func (b *treeBuilder) scalar(n *node, y *yaml.Node, pointer string, untyped bool) {
 	n.style, n.text, n.kind = styleOf(y), y.Value, kindString
 	if len(y.Value) > maxScalar {
-		b.sink.errorf(pointer, "dsl/too-large", "keep large texts outside and fetch them in a step",
+		b.errorAt(pointer, n.at, 0, "dsl/too-large", "keep large texts outside and fetch them in a step",
 			"a text of %d bytes is longer than %d", len(y.Value), maxScalar)
 		n.text = ""
 		return
@@ -48,7 +49,7 @@ func (b *treeBuilder) scalar(n *node, y *yaml.Node, pointer string, untyped bool
 	n.bytes += len(n.text)
 	tagged := y.Style&yaml.TaggedStyle != 0
 	if !tagged && !untyped && n.style == stylePlain {
-		b.resolve(n)
+		b.resolve(n, pointer)
 		return
 	}
 	if !tagged {
@@ -57,23 +58,23 @@ func (b *treeBuilder) scalar(n *node, y *yaml.Node, pointer string, untyped bool
 	want := map[string]nodeKind{"!": kindString, "!!str": kindString, "!!int": kindInt, "!!float": kindFloat, "!!bool": kindBool, "!!null": kindNull}
 	kind, known := want[y.Tag]
 	if !known {
-		b.badTag(y, n)
+		b.badTag(y, pointer)
 		return
 	}
 	if kind == kindString {
 		return
 	}
-	b.resolve(n)
+	b.resolve(n, pointer)
 	if n.kind == kindInt && kind == kindFloat {
 		n.kind, n.text = kindFloat, n.text+".0"
 	}
 	if n.kind != kind {
-		b.sink.errorAt(n.at, 0, "dsl/tag", "leave the tag out", "%q is not what its tag %s says", clip(y.Value), y.Tag)
+		b.errorAt(pointer, n.at, 0, "dsl/tag", "leave the tag out", "%q is not what its tag %s says", clip(y.Value), y.Tag)
 	}
 }
 
 // resolve types a plain scalar. Numbers get JSON's spelling.
-func (b *treeBuilder) resolve(n *node) {
+func (b *treeBuilder) resolve(n *node, pointer string) {
 	switch n.text {
 	case "", "~", "null", "Null", "NULL":
 		n.kind, n.text = kindNull, "null"
@@ -88,15 +89,15 @@ func (b *treeBuilder) resolve(n *node) {
 	}
 	switch {
 	case coreInt.MatchString(n.text):
-		b.integer(n, strings.TrimPrefix(n.text, "+"), 10)
+		b.integer(n, pointer, strings.TrimPrefix(n.text, "+"), 10)
 	case coreOctal.MatchString(n.text):
-		b.integer(n, n.text[2:], 8)
+		b.integer(n, pointer, n.text[2:], 8)
 	case coreHex.MatchString(n.text):
-		b.integer(n, n.text[2:], 16)
+		b.integer(n, pointer, n.text[2:], 16)
 	case coreFloat.MatchString(n.text):
 		f, err := strconv.ParseFloat(n.text, 64)
 		if err != nil || math.IsInf(f, 0) {
-			b.sink.errorAt(n.at, len(n.text), "dsl/number", "write it in quotes to keep it as text", "the number %s is too large", clip(n.text))
+			b.errorAt(pointer, n.at, len(n.text), "dsl/number", "write it in quotes to keep it as text", "the number %s is too large", clip(n.text))
 			f = 0
 		}
 		n.kind, n.text = kindFloat, strconv.FormatFloat(f, 'g', -1, 64)
@@ -104,20 +105,20 @@ func (b *treeBuilder) resolve(n *node) {
 			n.text += ".0"
 		}
 	case coreOther.MatchString(n.text):
-		b.sink.errorAt(n.at, len(n.text), "dsl/number", "write it in quotes to keep it as text", "%s has no JSON form", n.text)
+		b.errorAt(pointer, n.at, len(n.text), "dsl/number", "write it in quotes to keep it as text", "%s has no JSON form", n.text)
 	}
 }
 
-func (b *treeBuilder) integer(n *node, digits string, base int) {
+func (b *treeBuilder) integer(n *node, pointer, digits string, base int) {
 	n.kind = kindInt
 	i, err := strconv.ParseInt(digits, base, 64)
 	if err != nil {
-		b.sink.errorAt(n.at, len(n.text), "dsl/number", "write it in quotes to keep it as text, or with a fraction",
+		b.errorAt(pointer, n.at, len(n.text), "dsl/number", "write it in quotes to keep it as text, or with a fraction",
 			"the whole number %s does not fit in 64 bits", clip(n.text))
 	}
-	if written := strings.TrimLeft(digits, "-"); base == 10 && len(written) > 1 && written[0] == '0' {
-		b.sink.warnAt(n.at, len(n.text), "dsl/leading-zero", "write "+strconv.FormatInt(i, 10)+", or '"+clip(n.text)+"' in quotes for a text",
-			"%s is the decimal number %d; an octal number starts with 0o", clip(n.text), i)
+	if written := strings.TrimLeft(digits, "-"); base == 10 && len(written) > 1 && written[0] == '0' && b.sink.room(SeverityWarning) {
+		b.sink.add(span(pointer, n.at, len(n.text)), SeverityWarning, "dsl/leading-zero", "write "+strconv.FormatInt(i, 10)+", or '"+clip(n.text)+"' in quotes for a text",
+			fmt.Sprintf("%s is the decimal number %d; an octal number starts with 0o", clip(n.text), i))
 	}
 	n.text = strconv.FormatInt(i, 10)
 }

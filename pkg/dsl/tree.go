@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -34,10 +35,10 @@ func (b *treeBuilder) build(y *yaml.Node, pointer string, depth int) *node {
 	case yaml.ScalarNode:
 		b.scalar(n, y, pointer, untyped)
 	case yaml.SequenceNode:
-		b.collectionTag(y, "!!seq", pointer, n)
+		b.collectionTag(y, "!!seq", pointer)
 		b.list(n, y, pointer, depth)
 	case yaml.MappingNode:
-		b.collectionTag(y, "!!map", pointer, n)
+		b.collectionTag(y, "!!map", pointer)
 		b.mapping(n, y, pointer, depth)
 	}
 	if y.Anchor != "" {
@@ -48,7 +49,7 @@ func (b *treeBuilder) build(y *yaml.Node, pointer string, depth int) *node {
 
 func (b *treeBuilder) list(n *node, y *yaml.Node, pointer string, depth int) {
 	n.kind = kindList
-	if b.tooDeep(depth, n.at) {
+	if b.tooDeep(depth, pointer, n.at) {
 		return
 	}
 	n.items = make([]*node, 0, len(y.Content))
@@ -61,7 +62,7 @@ func (b *treeBuilder) list(n *node, y *yaml.Node, pointer string, depth int) {
 
 func (b *treeBuilder) mapping(n *node, y *yaml.Node, pointer string, depth int) {
 	n.kind = kindObject
-	if b.tooDeep(depth, n.at) {
+	if b.tooDeep(depth, pointer, n.at) {
 		return
 	}
 	n.entries = make([]entry, 0, len(y.Content)/2)
@@ -71,13 +72,13 @@ func (b *treeBuilder) mapping(n *node, y *yaml.Node, pointer string, depth int) 
 			merges = append(merges, b.build(y.Content[i+1], pointer+"/<<", depth+1))
 			continue
 		}
-		key := b.key(y.Content[i], n)
+		key := b.key(y.Content[i], pointer)
 		if key == nil {
 			continue
 		}
 		e := entry{key, b.build(y.Content[i+1], pointer+"/"+escape(key.text), depth+1)}
 		if first := n.find(key.text); first >= 0 {
-			b.sink.errorAt(key.at, utf8.RuneCountInString(key.text), "dsl/duplicate-key", "keep one of the two",
+			b.errorAt(pointer+"/"+escape(key.text), key.at, utf8.RuneCountInString(key.text), "dsl/duplicate-key", "keep one of the two",
 				"%q stands twice in this mapping, first in line %d", clip(key.text), n.entries[first].key.at.Line)
 			continue
 		}
@@ -86,22 +87,22 @@ func (b *treeBuilder) mapping(n *node, y *yaml.Node, pointer string, depth int) 
 		n.bytes += len(key.text)
 	}
 	for _, from := range merges {
-		b.merge(n, from)
+		b.merge(n, from, pointer+"/<<")
 	}
 }
 
 // key reads the key of a mapping entry, which must be text; numbers and the like are taken as they are written.
-func (b *treeBuilder) key(y *yaml.Node, in *node) *node {
+func (b *treeBuilder) key(y *yaml.Node, pointer string) *node {
 	at := b.source.original(y)
 	if y.Kind == yaml.AliasNode {
 		y = y.Alias
 	}
 	if y.Kind != yaml.ScalarNode {
-		b.sink.errorAt(at, 0, "dsl/key", "write a name as the key; put an expression in quotes: '${ … }'", "the key of a mapping must be text")
+		b.errorAt(pointer, at, 0, "dsl/key", "write a name as the key; put an expression in quotes: '${ … }'", "the key of a mapping must be text")
 		return nil
 	}
 	if len(y.Value) > maxKey {
-		b.sink.errorAt(at, 0, "dsl/key", "write a shorter name", "a key of %d bytes is longer than %d", len(y.Value), maxKey)
+		b.errorAt(pointer, at, 0, "dsl/key", "write a shorter name", "a key of %d bytes is longer than %d", len(y.Value), maxKey)
 		return nil
 	}
 	at, _ = b.source.afterProperties(at)
@@ -109,7 +110,7 @@ func (b *treeBuilder) key(y *yaml.Node, in *node) *node {
 }
 
 // merge applies a merge key (`<<: *base` or `<<: [*a, *b]`): entries that are not there yet are added.
-func (b *treeBuilder) merge(n, from *node) {
+func (b *treeBuilder) merge(n, from *node, pointer string) {
 	switch from.kind {
 	case kindObject:
 		for _, e := range from.entries {
@@ -122,13 +123,13 @@ func (b *treeBuilder) merge(n, from *node) {
 	case kindList:
 		for _, item := range from.items {
 			if item.kind != kindObject {
-				b.sink.errorAt(item.at, 0, "dsl/merge", "write `<<: *name`", "`<<` takes mappings only")
+				b.errorAt(pointer, item.at, 0, "dsl/merge", "write `<<: *name`", "`<<` takes mappings only")
 				continue
 			}
-			b.merge(n, item)
+			b.merge(n, item, pointer)
 		}
 	default:
-		b.sink.errorAt(from.at, 0, "dsl/merge", "write `<<: *name`", "`<<` takes a mapping or a list of mappings")
+		b.errorAt(pointer, from.at, 0, "dsl/merge", "write `<<: *name`", "`<<` takes a mapping or a list of mappings")
 	}
 }
 
@@ -139,44 +140,51 @@ func (b *treeBuilder) alias(y *yaml.Node, pointer string, depth int) *node {
 	target, seen := b.done[y.Alias]
 	switch {
 	case !seen || target == nil:
-		b.sink.errorAt(at, len(y.Value)+1, "dsl/alias", "write the value out", "the alias *%s stands inside its own anchor", clip(y.Value))
+		b.errorAt(pointer, at, len(y.Value)+1, "dsl/alias", "write the value out", "the alias *%s stands inside its own anchor", clip(y.Value))
 		return empty
 	case b.budget < target.bytes:
 		if b.budget >= 0 {
-			b.sink.errorAt(at, len(y.Value)+1, "dsl/alias", "use fewer aliases", "the aliases expand to more than %d bytes", maxBytes)
+			b.errorAt(pointer, at, len(y.Value)+1, "dsl/alias", "use fewer aliases", "the aliases expand to more than %d bytes", maxBytes)
 		}
 		b.budget = -1
 		return empty
 	case depth+target.height > maxDepth:
-		b.tooDeep(maxDepth, at)
+		b.tooDeep(maxDepth, pointer, at)
 		return empty
 	}
 	b.budget -= target.bytes
 	return target
 }
 
-func (b *treeBuilder) tooDeep(depth int, at workflow.Position) bool {
+func (b *treeBuilder) tooDeep(depth int, pointer string, at workflow.Position) bool {
 	if depth < maxDepth {
 		return false
 	}
-	b.sink.errorAt(at, 1, "dsl/too-deep", "split the workflow: `workflow` steps start others",
+	b.errorAt(pointer, at, 1, "dsl/too-deep", "split the workflow: `workflow` steps start others",
 		"more than %d lists and mappings inside each other", maxDepth)
 	return true
 }
 
-func (b *treeBuilder) collectionTag(y *yaml.Node, want, pointer string, n *node) {
+func (b *treeBuilder) collectionTag(y *yaml.Node, want, pointer string) {
 	if y.Style&yaml.TaggedStyle != 0 && y.Tag != want && y.Tag != "!" {
-		b.badTag(y, n)
+		b.badTag(y, pointer)
 	}
 }
 
-func (b *treeBuilder) badTag(y *yaml.Node, n *node) {
+func (b *treeBuilder) badTag(y *yaml.Node, pointer string) {
 	suggestion := "leave the tag out; a binary value is text in base64"
 	if y.Kind == yaml.ScalarNode && !strings.HasPrefix(y.Tag, "!!") {
 		suggestion = "leave the tag out; put an expression that starts with ! in quotes"
 	}
-	b.sink.errorAt(b.source.original(y), 0, "dsl/tag", suggestion,
+	b.errorAt(pointer, b.source.original(y), 0, "dsl/tag", suggestion,
 		"the tag %s is not part of the language", clip(y.Tag))
+}
+
+// errorAt reports an error at a place and a pointer, which cannot be looked up before the tree is whole.
+func (b *treeBuilder) errorAt(pointer string, at workflow.Position, length int, code, suggestion, format string, args ...any) {
+	if b.sink.room(SeverityError) {
+		b.sink.add(span(pointer, at, length), SeverityError, code, suggestion, fmt.Sprintf(format, args...))
+	}
 }
 
 func (n *node) grow(child *node) {
