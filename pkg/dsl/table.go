@@ -7,7 +7,7 @@ import (
 // The table of the language: every word, what may stand after it, whether it must be there, and what it means. The
 // parser's checks, the JSON Schema (Schema) and the reference page (Reference) are all derived from it, so they agree.
 //
-// A shape is what may stand at one place. The shapes are in shape.go; the words, family by family, in words_*.go.
+// A shape is what may stand at one place (shape*.go); the words, family by family, in words_*.go.
 
 // word is one key of a mapping.
 type word struct {
