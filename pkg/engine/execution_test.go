@@ -305,23 +305,22 @@ func (x *execution) lawOutstanding(after []byte, d engine.Decision) error {
 	return nil
 }
 
-// lawAgain: the same inputs again decide nothing, or are refused. A decision that stopped at its bounds may go on.
+// lawAgain: the same input again decides nothing, or is refused. A decision that stopped at its bounds may go on. Of several
+// inputs in one commit nobody can say which led to what, and what was too early for the first may be right after the last.
 func (x *execution) lawAgain(after []byte, d engine.Decision, env engine.Env, inputs []workflow.Input) error {
-	if d.More || after == nil {
+	if d.More || after == nil || len(inputs) != 1 {
 		return nil
 	}
-	for _, in := range inputs {
-		if c, ok := in.(workflow.Cancel); ok && c.ID == "" {
-			continue // each is a request of its own
-		}
-		s, err := decodeState(after)
-		if err != nil {
-			return err
-		}
-		again, _ := turn(x.program, s, env, []workflow.Input{in})
-		if len(again.Events) > 0 {
-			return broken("an input that comes twice counts once", "%s again leads to\n%s", in.InputType(), showDecision(again))
-		}
+	if c, ok := inputs[0].(workflow.Cancel); ok && c.ID == "" {
+		return nil // each is a request of its own
+	}
+	s, err := decodeState(after)
+	if err != nil {
+		return err
+	}
+	again, _ := turn(x.program, s, env, inputs)
+	if len(again.Events) > 0 {
+		return broken("an input that comes twice counts once", "%s again leads to\n%s", inputs[0].InputType(), showDecision(again))
 	}
 	return nil
 }
