@@ -20,7 +20,7 @@ var shapes = []struct {
 	}},
 	{"dense", func(i int) (string, string) {
 		var needs []string
-		for j := max(0, i-10); j < i; j++ {
+		for j := max(0, i-20); j < i; j++ {
 			needs = append(needs, fmt.Sprintf("s%d", j))
 		}
 		if i == 0 {

@@ -184,8 +184,8 @@ func (g *graph) dissolve(component []int) {
 	}
 }
 
-// searchedStarts is from how many nodes of a component the shortest cycle is searched.
-const searchedStarts = 32
+// searchedNodes bounds the search for the shortest cycle of a component: how many nodes are looked at, all in all.
+const searchedNodes = 20_000
 
 // cycleIn returns a short cycle of a component: the shortest through one of its first nodes by rank.
 func (g *graph) cycleIn(component []int) []arc {
@@ -195,7 +195,7 @@ func (g *graph) cycleIn(component []int) []arc {
 		member[v] = true
 	}
 	var best []arc
-	for _, v := range component[:min(len(component), searchedStarts)] {
+	for _, v := range component[:min(len(component), 1+searchedNodes/len(component))] {
 		if cycle := g.shortest(v, member); best == nil || len(cycle) < len(best) {
 			best = cycle
 		}

@@ -9,11 +9,13 @@ import (
 // orders tells which steps of one block can never run at the same time. It answers for some steps only, its columns.
 type orders struct {
 	flow    *flow
-	column  map[*unit]int
+	columns int
+	column  []int    // by node, from 1; 0 for none
 	started []bits   // by node: the columns that have ended for sure, or will never run, when the node starts
 	settled []bits   // by node: the same, once the node has ended or turned out never to run
 	guards  []*guard // by node: what must have been decided for the node to run
 	mortal  []bool   // by node: it may turn out never to run, other than by its own `when`
+	between []bits   // by column: the columns that are before or after it
 }
 
 // bits is a set of columns.
@@ -35,9 +37,9 @@ func (b bits) each(o bits, f func(x, y uint64) uint64) {
 // newOrders computes the order of a block without cycles.
 func newOrders(f *flow, columns []*unit) *orders {
 	n := len(f.graph.out)
-	o := &orders{flow: f, column: make(map[*unit]int, len(columns)), started: make([]bits, n), settled: make([]bits, n), guards: make([]*guard, n), mortal: make([]bool, n)}
+	o := &orders{flow: f, columns: len(columns), column: make([]int, n), started: make([]bits, n), settled: make([]bits, n), guards: make([]*guard, n), mortal: make([]bool, n)}
 	for i, u := range columns {
-		o.column[u] = i
+		o.column[u.index] = i + 1
 	}
 	for _, v := range f.order {
 		if v < len(f.block.units) {
@@ -46,16 +48,51 @@ func newOrders(f *flow, columns []*unit) *orders {
 			o.visitStandIns(v)
 		}
 	}
+	o.compare(columns)
 	return o
 }
 
-func (o *orders) empty() bits { return newBits(len(o.column)) }
+// compare fills between: what has ended when a column starts, and what starts when it has ended.
+func (o *orders) compare(columns []*unit) {
+	o.between = make([]bits, len(columns))
+	for i, u := range columns {
+		o.between[i] = o.started[u.index].clone()
+	}
+	words := (len(columns) + 63) / 64
+	for row := range words {
+		for word := range words {
+			var square [64]uint64
+			for i := range min(64, len(columns)-row*64) {
+				square[i] = o.started[columns[row*64+i].index][word]
+			}
+			transpose(&square)
+			for i := range min(64, len(columns)-word*64) {
+				o.between[word*64+i][row] |= square[i]
+			}
+		}
+	}
+}
+
+// transpose turns rows of bits into columns (Warren, Hacker's Delight, 7-3). Going by squares keeps large orders within
+// the processor's cache.
+func transpose(square *[64]uint64) {
+	mask := uint64(1)<<32 - 1
+	for size := 32; size > 0; size, mask = size/2, mask^mask<<(size/2) {
+		for i := 0; i < 64; i = (i + size + 1) &^ size {
+			x := (square[i]>>size ^ square[i+size]) & mask
+			square[i] ^= x << size
+			square[i+size] ^= x
+		}
+	}
+}
+
+func (o *orders) empty() bits { return newBits(o.columns) }
 
 // apart reports whether two steps can never run at the same time: one has ended before the other starts, or a
 // decision lets only one of them run.
 func (o *orders) apart(u, v *unit) bool {
-	i, j := o.column[u], o.column[v]
-	return o.started[v.index].has(i) || o.started[u.index].has(j) || exclusive(o.guards[u.index], o.guards[v.index])
+	i, j := o.column[u.index]-1, o.column[v.index]-1
+	return o.between[i].has(j) || exclusive(o.guards[u.index], o.guards[v.index])
 }
 
 func (o *orders) visit(u *unit) {
@@ -70,8 +107,8 @@ func (o *orders) visit(u *unit) {
 		settled = started.clone()
 		settled.intersect(dead)
 	}
-	if i, ok := o.column[u]; ok {
-		settled = settled.plus(i)
+	if column := o.column[u.index]; column > 0 {
+		settled = settled.plus(column - 1)
 	}
 	o.started[u.index], o.settled[u.index] = started, settled
 	o.guards[u.index] = o.guard(u, needs)
@@ -122,8 +159,8 @@ func (o *orders) joined(u *unit, needs []need) bits {
 	}
 	for i, n := range needs {
 		done := o.started[n.on.index]
-		if c, ok := o.column[n.on]; ok {
-			done = done.plus(c)
+		if column := o.column[n.on.index]; column > 0 {
+			done = done.plus(column - 1)
 		}
 		if i == 0 {
 			all = done.clone()

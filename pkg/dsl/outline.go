@@ -18,7 +18,8 @@ type block struct {
 	pointer string // of its `steps`
 	units   []*unit
 	named   map[string]*unit
-	flow    *flow // the order of the steps; nil before it is known
+	flow    *flow    // the order of the steps; nil before it is known
+	visible []string // see names
 }
 
 // unit is one step with its place in the outline.
@@ -53,6 +54,8 @@ type analysis struct {
 	units  []*unit  // outer ones first, then in the order of the document
 	sites  []*site  // of the workflow itself and of all units
 	vars   map[string]*variable
+	// allVars are reads of all variables together.
+	allVars []*touch
 	// input and varsType are the types of `input` and `vars`; schemas holds the types of JSON Schemas by their text.
 	input, varsType *expr.Type
 	schemas         map[string]*expr.Type
@@ -149,14 +152,15 @@ func (b *block) loop() *block {
 
 // names are the names of all steps that b can see, sorted.
 func (b *block) names() []string {
-	var all []string
-	for ; b != nil; b = b.outer {
-		for _, u := range b.units {
-			all = append(all, u.step.Name)
+	if b.visible == nil {
+		for at := b; at != nil; at = at.outer {
+			for _, u := range at.units {
+				b.visible = append(b.visible, u.step.Name)
+			}
 		}
+		sort.Strings(b.visible)
 	}
-	sort.Strings(all)
-	return all
+	return b.visible
 }
 
 // path names a unit among all units: "each.price"; a race branch stands between ("first.paid.p").

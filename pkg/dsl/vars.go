@@ -26,6 +26,8 @@ type touch struct {
 	// belong to different items of a foreach.
 	with  *touch
 	again *unit
+	// silent is set for a write that others may clash with, but that is looked at elsewhere itself.
+	silent bool
 }
 
 // clash notes that a write may happen at the same time as t. Of two writes it is noted at that of the higher rank.
@@ -146,12 +148,11 @@ func (a *analysis) touchReads(s *site) {
 		if r.Root != "vars" || i > 0 && s.reads[i-1].Root == "vars" && sameHead(s.reads[i-1].Path, r.Path) {
 			continue
 		}
-		t := touch{unit: s.unit, site: s, during: s.names&nameCollected != 0, after: s.block != s.unit.block}
-		for i := range a.def.Vars {
-			if v := a.vars[a.def.Vars[i].Name]; len(r.Path) == 0 || r.Path[0] == v.decl.Name { // vars alone reads all of them
-				read := t
-				v.touches = append(v.touches, &read)
-			}
+		t := &touch{unit: s.unit, site: s, during: s.names&nameCollected != 0, after: s.block != s.unit.block}
+		if len(r.Path) == 0 {
+			a.allVars = append(a.allVars, t)
+		} else if v := a.vars[r.Path[0]]; v != nil {
+			v.touches = append(v.touches, t)
 		}
 	}
 }
@@ -172,26 +173,54 @@ func (a *analysis) checkVars() {
 	}
 	a.orderTouched(written)
 	for _, v := range written {
-		a.clashes(a.root, v.touches)
+		a.reportClashes(v.touches)
+	}
+	a.reportClashes(a.allTouches(written))
+}
+
+// reportClashes checks and reports touches of one variable.
+func (a *analysis) reportClashes(touches []*touch) {
+	a.clashes(a.root, touches)
+	for _, t := range touches {
+		if t.with != nil {
+			a.reportClash(t.with.write.Var, t)
+		}
+	}
+}
+
+// allTouches are the reads of all variables together, with every write that they may clash with.
+func (a *analysis) allTouches(vars []*variable) []*touch {
+	if len(a.allVars) == 0 {
+		return nil
+	}
+	touches := slices.Clone(a.allVars)
+	for _, v := range vars {
 		for _, t := range v.touches {
-			if t.with != nil {
-				a.reportClash(v.decl.Name, t)
+			if t.write != nil {
+				touches = append(touches, &touch{unit: t.unit, write: t.write, silent: true})
 			}
 		}
 	}
+	return touches
 }
 
 // orderTouched computes the order of those steps that touch variables, in each block that has some.
 func (a *analysis) orderTouched(vars []*variable) {
 	columns := map[*block][]*unit{}
 	seen := map[*unit]bool{}
+	note := func(t *touch) {
+		for u := t.unit; u != nil && !seen[u]; u = u.block.owner {
+			seen[u] = true
+			columns[u.block] = append(columns[u.block], u)
+		}
+	}
 	for _, v := range vars {
 		for _, t := range v.touches {
-			for u := t.unit; u != nil && !seen[u]; u = u.block.owner {
-				seen[u] = true
-				columns[u.block] = append(columns[u.block], u)
-			}
+			note(t)
 		}
+	}
+	for _, t := range a.allVars {
+		note(t)
 	}
 	for _, b := range a.blocks {
 		if len(columns[b]) > 1 {
@@ -207,35 +236,42 @@ type party struct {
 	writes  []*touch // by rank
 }
 
+// written is a write with the party that it belongs to.
+type written struct {
+	*touch
+	by *party
+}
+
 // clashes finds the touches of one variable inside a block that may happen at the same time as a write; all touches lie in the
 // block or below.
 func (a *analysis) clashes(b *block, touches []*touch) {
 	parties := partiesOf(b, touches)
+	var writes []written
 	for _, p := range parties {
 		a.clashesInside(p)
-	}
-	if len(parties) < 2 {
-		return
-	}
-	owner := map[*touch]*party{}
-	var writes []*touch
-	for _, p := range parties {
 		for _, w := range p.writes {
-			owner[w], writes = p, append(writes, w)
+			writes = append(writes, written{w, p})
 		}
 	}
-	byRank(writes)
+	slices.SortStableFunc(writes, func(w, x written) int { return w.unit.rank - x.unit.rank })
 	for _, p := range parties {
 		for _, t := range p.touches {
-			for _, w := range writes {
-				if t.write != nil && w.unit.rank >= t.unit.rank {
-					break
-				}
-				if q := owner[w]; q != p && !t.combines(w) && !a.apart(b, p.unit, q.unit) {
-					t.clash(w, nil)
-					break
-				}
+			if !t.silent {
+				a.clashesWith(b, p, t, writes)
 			}
+		}
+	}
+}
+
+// clashesWith finds the first write by another party that may happen at the same time as a touch.
+func (a *analysis) clashesWith(b *block, p *party, t *touch, writes []written) {
+	for _, w := range writes {
+		if t.write != nil && w.unit.rank >= t.unit.rank {
+			return
+		}
+		if w.by != p && !t.combines(w.touch) && !a.apart(b, p.unit, w.by.unit) {
+			t.clash(w.touch, nil)
+			return
 		}
 	}
 }
@@ -252,13 +288,13 @@ func byRank(touches []*touch) {
 // partiesOf sorts touches by the step of b that they lie in.
 func partiesOf(b *block, touches []*touch) []*party {
 	var parties []*party
-	byUnit := map[*unit]*party{}
+	byUnit := make([]*party, len(b.units))
 	for _, t := range touches {
 		u := b.within(t.unit)
-		p := byUnit[u]
+		p := byUnit[u.index]
 		if p == nil {
 			p = &party{unit: u}
-			byUnit[u], parties = p, append(parties, p)
+			byUnit[u.index], parties = p, append(parties, p)
 		}
 		p.touches = append(p.touches, t)
 		if t.write != nil {
@@ -315,7 +351,7 @@ func clashAll(these, those []*touch, again *unit) {
 	byRank(writes)
 	for _, t := range these {
 		for _, w := range writes {
-			if t.write != nil && (w.unit.rank > t.unit.rank || again == nil && w == t) {
+			if t.silent || t.write != nil && (w.unit.rank > t.unit.rank || again == nil && w == t) {
 				break
 			}
 			if !t.combines(w) {
