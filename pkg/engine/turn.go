@@ -256,9 +256,12 @@ func (t *Turn) move(e workflow.Event) {
 	t.emit(e)
 }
 
-// fits reports whether an event may still go into this decision. The first one always may.
+// slack is room for the events that a decision ends with, and for what one task emits beside its values.
+const slack = 4 << 10
+
+// fits reports whether events with values of so many bytes may still go into this decision. The first may always.
 func (t *Turn) fits(bytes int) bool {
-	if t.bytes > 0 && t.bytes+bytes > MaxEventBytes || t.commands >= MaxCommands {
+	if t.bytes > 0 && t.bytes+bytes > MaxEventBytes-slack || t.commands >= MaxCommands {
 		t.full = true
 	}
 	return !t.full
