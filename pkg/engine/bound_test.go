@@ -44,7 +44,7 @@ func (r *run) continues() {
 func TestBounds(t *testing.T) {
 	const wide = 800
 	t.Run("many steps at once", func(t *testing.T) {
-		r := linked(t, parallelOf(wide), 5)
+		r := linked(t, parallelOf(wide), 1000)
 		require.True(t, r.s.More)
 		r.continues()
 		runs := 0
@@ -60,7 +60,7 @@ func TestBounds(t *testing.T) {
 		require.Len(t, r.calls, wide+1)
 	})
 	t.Run("a cancel of many steps", func(t *testing.T) {
-		r := linked(t, parallelOf(wide), 5)
+		r := linked(t, parallelOf(3*wide), 1000)
 		r.continues()
 		r.bounded(workflow.Cancel{ID: "c", Origin: workflow.OriginUser, Mode: workflow.CancelImmediate})
 		require.True(t, r.s.More)
@@ -98,7 +98,7 @@ func TestBounds(t *testing.T) {
 		for i := range def.Body.Steps {
 			def.Body.Steps[i].Call.With = &workflow.Template{JSON: workflow.Value(fmt.Sprintf("%q", big))}
 		}
-		r := linked(t, def, 1)
+		r := linked(t, def, 1000)
 		require.True(t, r.s.More)
 		r.continues()
 		r.work(time.Hour)
