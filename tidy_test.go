@@ -49,6 +49,10 @@ var layers = []tidy.Layer{
 	{Path: "pkg/worker", May: below, Tests: only("pkg/worker/porttest", "pkg/eventstore/...")},
 	{Path: "pkg/worker/porttest", May: only("pkg/worker", "pkg/workflow")},
 
+	// Values against JSON Schemas, and the project file: nouns of the places where workflows run.
+	{Path: "pkg/schema", May: only("pkg/workflow"), Modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "github.com/hashicorp/golang-lru/v2"}},
+	{Path: "pkg/project", May: only("pkg/activity/...", "pkg/workflow")},
+
 	// Platforms: each knows its own store, and not the other platform.
 	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},
 	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/aws/...", "pkg/eventstore/dynamodb"), below...), Tests: only("pkg/worker/porttest")},
@@ -57,6 +61,7 @@ var layers = []tidy.Layer{
 	{Path: "pkg/sim", May: append(only("pkg/worker", "pkg/eventstore/memory"), below...), Tests: only("pkg/dsl")},
 	{Path: "pkg/client", May: only("pkg/workflow"), Tests: only("pkg/...")}, // has the forms on the wire, which the API shares
 	{Path: "pkg/api", May: append(only("pkg/worker", "pkg/dsl", "pkg/client"), below...), Tests: only("pkg/...")},
+	{Path: "pkg/node", May: append(only("pkg/worker", "pkg/local", "pkg/api", "pkg/client", "pkg/project"), below...), Tests: only("pkg/...")},
 	{Path: "cmd/...", May: only("pkg/...", "console/...", "cmd/...")},
 	{Path: "functions/...", May: only("pkg/...")},
 	{Path: "console/...", May: only("pkg/client", "pkg/workflow")},
@@ -70,7 +75,7 @@ var layers = []tidy.Layer{
 
 var (
 	none  = []string{}
-	below = only("pkg/fsm", "pkg/workflow", "pkg/workflow/codec", "pkg/expr", "pkg/engine", "pkg/eventstore", "pkg/activity/...")
+	below = only("pkg/schema", "pkg/fsm", "pkg/workflow", "pkg/workflow/codec", "pkg/expr", "pkg/engine", "pkg/eventstore", "pkg/activity/...")
 )
 
 func only(paths ...string) []string { return paths }
