@@ -62,6 +62,7 @@ var layers = []tidy.Layer{
 	{Path: "pkg/client", May: only("pkg/workflow"), Tests: only("pkg/...")}, // has the forms on the wire, which the API shares
 	{Path: "pkg/api", May: append(only("pkg/worker", "pkg/dsl", "pkg/client"), below...), Tests: only("pkg/...")},
 	{Path: "pkg/node", May: append(only("pkg/worker", "pkg/local", "pkg/api", "pkg/client", "pkg/project"), below...), Tests: only("pkg/...")},
+	{Path: "pkg/cli", May: only("pkg/...")}, // the whole program, for mains
 	{Path: "cmd/...", May: only("pkg/...", "console/...", "cmd/...")},
 	{Path: "functions/...", May: only("pkg/...")},
 	{Path: "console/...", May: only("pkg/client", "pkg/workflow")},
@@ -86,8 +87,14 @@ var house = &tidy.House{
 	Sync:   only("pkg/expr"),
 
 	WideInterfaces: map[string]string{},
-	NoExample:      map[string]string{},
-	LongFiles:      map[string]string{},
+	NoExample: map[string]string{
+		"pkg/api":    "ExampleOpen of pkg/node shows it with a real server",
+		"pkg/client": "ExampleOpen of pkg/node shows it with a real server",
+		"pkg/local":  "ExampleOpen of pkg/node shows it with API and project",
+		"pkg/sim":    "runs the worker under faults, for the tests of this repository",
+		"pkg/worker": "platforms put it together; ExampleOpen of pkg/node shows one that is",
+	},
+	LongFiles: map[string]string{},
 
 	Words: []tidy.Word{ // spelled so that they do not match themselves
 		{Pattern: `(?:^|[^\w.-])/(?:wor[k]|tm[p]|roo[t]|far[m]|hom[e]/\w+)/`, Why: "a path of one machine"},
