@@ -1,12 +1,12 @@
-// Command wovyr checks workflows and draws them. `wovyr --help` says more.
+// Command wovyr runs, serves, checks, draws and tests workflows. `wovyr --help` says more.
 package main
 
 import (
 	"os"
 
-	"github.com/wovyr/wovyr/cmd/wovyr/internal/cli"
+	"github.com/wovyr/wovyr/pkg/cli"
 )
 
 func main() {
-	os.Exit(cli.Run(cli.System(), os.Args[1:]))
+	os.Exit(cli.Main())
 }

@@ -78,7 +78,7 @@ func stripped(s string) string {
 
 // TestExamples: what the repository shows to its users is accepted without a warning.
 func TestExamples(t *testing.T) {
-	files, err := filepath.Glob("../../../../examples/*.yaml")
+	files, err := filepath.Glob("../../examples/*.yaml")
 	require.NoError(t, err)
 	files = slices.DeleteFunc(files, isTestFile)
 	require.NotEmpty(t, files)

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the expected outputs of testdata/
 // TestMain lets the scripts run the command line as a program of its own.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"wovyr": func() { os.Exit(Run(System(), os.Args[1:])) },
+		"wovyr": func() { os.Exit(Main()) },
 	})
 }
 

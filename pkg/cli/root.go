@@ -31,6 +31,14 @@ func terminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// Main is the whole of a main function: it carries out the command line of the process and returns its exit code. Workflows
+// can call the functions given, beside those of std and those that wovyr.yaml names.
+func Main(functions ...activity.Function) int {
+	env := System()
+	env.Functions = functions
+	return Run(env, os.Args[1:])
+}
+
 // Run carries out one command line, without the program's name, and returns the exit code.
 func Run(env Environment, args []string) int {
 	root := newRoot(env)
