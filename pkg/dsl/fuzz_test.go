@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // FuzzCompile holds for any bytes: no panic, the same result each time, bounded diagnostics at places that exist, a definition
@@ -57,7 +58,7 @@ func hasError(diagnostics []Diagnostic) bool {
 }
 
 // requirePlaces holds each diagnostic to a place in the document.
-func requirePlaces(t *testing.T, diagnostics []Diagnostic, data []byte) {
+func requirePlaces(t require.TestingT, diagnostics []Diagnostic, data []byte) {
 	sheet := newSheet(strings.TrimPrefix(string(data), "\ufeff"))
 	for _, d := range diagnostics {
 		require.NotEmpty(t, d.Code, d)
@@ -74,4 +75,21 @@ func requirePlaces(t *testing.T, diagnostics []Diagnostic, data []byte) {
 			require.LessOrEqual(t, d.Column, utf8.RuneCountInString(sheet.line(d.Line))+1, d)
 		}
 	}
+}
+
+// The same for documents that are nearly right, which bytes at random hardly ever are.
+func TestCompileOfNearlyRightDocuments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		document := randomDocument(t)
+		for range rapid.IntRange(0, 3).Draw(t, "mutations") {
+			mutate(t, document)
+		}
+		data := marshal(t, document)
+		def, diagnostics := Compile("random.yaml", data)
+		again, repeated := Compile("random.yaml", data)
+		require.Equal(t, diagnostics, repeated)
+		require.Equal(t, def, again)
+		require.Equal(t, def == nil, hasError(diagnostics))
+		requirePlaces(t, diagnostics, data)
+	})
 }

@@ -76,7 +76,7 @@ func (s *scalar) check(c *checker, n *node, pointer string) {
 	switch {
 	case n.kind != kindString:
 	case length < s.min:
-		c.sink.errorf(pointer, "dsl/value", s.hint, "%s is empty", c.about(pointer))
+		c.sink.errorf(pointer, "dsl/value", c.instead(s.hint), "%s is empty", c.about(pointer))
 		return
 	case length > most:
 		c.sink.errorf(pointer, "dsl/value", "shorten it", "%s has %d characters, more than %d", c.about(pointer), length, most)
