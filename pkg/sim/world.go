@@ -177,7 +177,7 @@ func (w *world) newWorker(name string) *worker.Worker {
 		Clock: clock{w}, Entropy: entropy{w}, Inbox: inbox{w}, Tasks: tasks{w}, Timers: timers{w}, Activities: kinds, Limits: limits,
 	}
 	if w.config.Trace != nil {
-		out.Log = slog.New(slog.NewTextHandler(w.config.Trace, nil))
+		out.Log = slog.New(slog.NewTextHandler(w.config.Trace, &slog.HandlerOptions{ReplaceAttr: timeless}))
 	}
 	if err := out.Init(); err != nil {
 		panic(err)
@@ -339,4 +339,12 @@ func (w *world) over() bool {
 func (w *world) ended(s eventstore.Stream) bool {
 	l := w.ledgers[s]
 	return l != nil && l.state != nil && l.state.Status.Terminal()
+}
+
+// timeless leaves the real time out of logs, so that two traces of a seed are the same.
+func timeless(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
 }

@@ -42,6 +42,8 @@ type decided struct {
 
 // decide makes a decision and stores it. A *engine.RefusedError or an error of feed is returned as it is.
 func (w *Worker) decide(ctx context.Context, p proposal) (decided, error) {
+	w.enter(p.stream)
+	defer w.leave(p.stream)
 	var claimed []workflow.Claimed
 	revocations := 0
 	load := func() (*execution, error) { return w.load(ctx, p.stream, p.floor) }

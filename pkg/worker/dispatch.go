@@ -81,9 +81,16 @@ func (o *outbox) flush(ctx context.Context) error {
 	return nil
 }
 
+// maxCarried is the most bytes of an attempt's input that go with its task, so that queues stay small.
+const maxCarried = 4 << 10
+
 // task makes a fresh message for an attempt.
 func (w *Worker) task(x *execution, c workflow.RunActivity) Task {
-	return Task{ID: w.Entropy.ID(), Stream: x.stream, Floor: x.version(), AttemptRef: c.AttemptRef, Class: w.classOf(string(c.Kind), c.Name)}
+	t := Task{ID: w.Entropy.ID(), Stream: x.stream, Floor: x.version(), AttemptRef: c.AttemptRef, Class: w.classOf(string(c.Kind), c.Name)}
+	if len(c.Target.JSON)+len(c.Input.JSON) <= maxCarried {
+		t.Command = &c
+	}
+	return t
 }
 
 // resend carries out again what a message may have asked for when it was handled before: attempts under its guard, and

@@ -50,7 +50,7 @@ func (e *KeyReusedError) Error() string {
 // Start brings an execution into being, durably, and sends its first work (commit protocol, point 5). It may be repeated with the same key: a
 // repeat sends the work again.
 func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
-	id := w.executionID(r)
+	id := w.ExecutionID(r)
 	d, err := w.Programs.Resolve(ctx, r.Tenant, r.Workflow, r.Version, id)
 	if err != nil {
 		return Started{}, err
@@ -102,8 +102,8 @@ func (w *Worker) repeated(ctx context.Context, r StartRequest, by string, input 
 	return w.resend(ctx, x, by)
 }
 
-// executionID derives an execution's ID from its idempotency key, so that a repeat finds it.
-func (w *Worker) executionID(r StartRequest) string {
+// ExecutionID derives an execution's ID from its idempotency key, so that a repeat finds it.
+func (w *Worker) ExecutionID(r StartRequest) string {
 	if r.Key == "" {
 		return w.Entropy.ID()
 	}

@@ -14,6 +14,16 @@ import (
 // HandleTask runs the attempt of a task and, as long as it may, those that its result leads to (eager continuation, commit
 // protocol, point 7). The task stays the guard of all of them until it is Done.
 func (w *Worker) HandleTask(ctx context.Context, d Delivery) Answer {
+	if cmd := d.Command; cmd != nil && claims(*cmd) {
+		// Who wins the claim of a scheduled attempt need not look at the history: whoever ends it otherwise takes the claim first.
+		claim, err := w.claim(ctx, d, *cmd)
+		if err != nil {
+			return again(w.Limits.Retry, err)
+		}
+		if claim.Owner == d.Receive {
+			return w.chain(ctx, d, *cmd)
+		}
+	}
 	x, err := w.load(ctx, d.Stream, d.Floor)
 	if err != nil {
 		return again(w.Limits.Retry, err)
@@ -31,7 +41,7 @@ func (w *Worker) HandleTask(ctx context.Context, d Delivery) Answer {
 	case cmd.Running:
 		return w.guarded(ctx, x, d, cmd)
 	}
-	if cmd.Idempotent == nil || !*cmd.Idempotent {
+	if claims(cmd) {
 		claim, err := w.claim(ctx, d, cmd)
 		if err != nil {
 			return again(w.Limits.Retry, err)
@@ -44,6 +54,9 @@ func (w *Worker) HandleTask(ctx context.Context, d Delivery) Answer {
 	w.keep(x)
 	return w.chain(ctx, d, cmd)
 }
+
+// claims reports whether an attempt is claimed before it runs; `idempotent: true` saves that.
+func claims(cmd workflow.RunActivity) bool { return cmd.Idempotent == nil || !*cmd.Idempotent }
 
 // attempt is the command of an attempt that is still open.
 func (w *Worker) attempt(x *execution, ref workflow.AttemptRef) (workflow.RunActivity, bool) {
@@ -182,7 +195,8 @@ func (w *Worker) late(began int64, d Delivery) bool {
 
 // finish stores a result. It returns the attempt that was started in the same commit, or else the answer for the task.
 func (w *Worker) finish(ctx context.Context, d Delivery, result workflow.ActivityResult, eager bool) (*workflow.RunActivity, Answer) {
-	if !w.Commits {
+	if !w.Commits || w.busy(d.Stream) {
+		// Where many attempts of one execution end at once, the inbox merges their results into few commits.
 		return nil, w.toInbox(ctx, d.Stream, 0, result)
 	}
 	var next *workflow.RunActivity

@@ -49,6 +49,7 @@ type Worker struct {
 
 	draining atomic.Bool
 	mu       sync.Mutex
+	deciding map[eventstore.Stream]int
 	warm     *lru.Cache[eventstore.Stream, *execution]
 }
 
@@ -61,7 +62,7 @@ func (w *Worker) Init() error {
 	if err != nil {
 		return err
 	}
-	w.warm = cache
+	w.warm, w.deciding = cache, map[eventstore.Stream]int{}
 	if w.Log == nil {
 		w.Log = slog.New(slog.DiscardHandler)
 	}
