@@ -303,7 +303,15 @@ func (b *bench) throughput() ([]float64, map[string]float64) {
 func resumeAfter(n int) func(b *bench) ([]float64, map[string]float64) {
 	return func(b *bench) ([]float64, map[string]float64) {
 		name := fmt.Sprintf("park%d", n)
-		text := sequence(name, n) + fmt.Sprintf("  wait: { needs: [s%d], event: { type: Go } }\n  next: { needs: [wait], function: step }\n", n-1)
+		text := fmt.Sprintf(`
+dsl: wovyr/v1
+name: %s
+limits: { timeout: 1d }
+steps:
+  before: { loop: { until: iteration >= %d, max: %d, steps: { s: { function: step, with: { n: "${ iteration }" } } } } }
+  wait: { needs: [before], event: { type: Go } }
+  next: { needs: [wait], function: step }
+`, name, n, n)
 		if err := b.deploy(text); err != nil {
 			panic(err)
 		}
