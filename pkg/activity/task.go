@@ -24,6 +24,9 @@ type Task struct {
 	// Step is the path of the step instance, such as "each/3/price"; Attempt counts from 1.
 	Step    string
 	Attempt int
+	// Fence grows with every scheduling of the step, recoveries included. Whoever is called can refuse a worker that was thought lost and
+	// is not: its fence is lower than the highest seen.
+	Fence int
 	// IdempotencyKey is the same for every attempt and every recovery of this step: pass it on to whoever can use it.
 	IdempotencyKey string
 	// Deadline is when ctx ends; zero means no limit.
@@ -36,6 +39,8 @@ type Task struct {
 	Target Document
 	// With is the input of the call, rendered.
 	With Document
+	// Entry is set when the activity is entered again with the results of the calls that it asked for; nil the first time.
+	Entry *Entry
 	// MaxMemory is the limit of the step in bytes, zero for none. Kinds that can enforce it do.
 	MaxMemory int64
 
@@ -43,6 +48,23 @@ type Task struct {
 	Beat func(detail string)
 	// Log writes to the execution's log; secrets are masked there. May be nil.
 	Log *slog.Logger
+}
+
+// Entry is what an agent loop goes on with.
+type Entry struct {
+	// Turn counts the answers to Continue so far, from 1.
+	Turn int
+	// State is what Continue left.
+	State Document
+	// Results are those of the calls, in their order.
+	Results []CallResult
+}
+
+// CallResult is what a call came to: an output or an error.
+type CallResult struct {
+	ID     string
+	Output Document
+	Error  *Error
 }
 
 // Heartbeat tells the worker that this attempt is alive.
