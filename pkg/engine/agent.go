@@ -40,15 +40,15 @@ func isIdentifier(s string) bool {
 
 // agentTurn takes the calls that an attempt asks for.
 func (t *Turn) agentTurn(in inst, c *workflow.AgentContinue) {
-	host, turn := in, 1
+	host := in
 	if t.isEntry(in) {
 		host = *in.host
-		turn = host.open().Agent.Turn + 1
 		t.complete(in, workflow.Payload{})
 	} else if in.side != nil {
 		t.fail(in, workflow.Errorf("agent.nested", workflow.CategoryActivity, "a call of an agent cannot be an agent itself"), false)
 		return
 	}
+	turn := host.open().Turns + 1
 	if turn > MaxTurns {
 		t.fail(host, workflow.Errorf("agent.max_turns", workflow.CategoryActivity, "the agent took more than %d turns", MaxTurns), false)
 		return

@@ -56,9 +56,11 @@ func (t *Turn) callInput(in inst) (target, with workflow.Payload, err *workflow.
 	}
 	a := t.callNames(in)
 	c := in.node.step.Call
-	if c.Target != nil && len(c.Target.Leaves) > 0 {
-		if target, err = render(c.Target, a); err != nil {
-			return target, with, err
+	if c.Target != nil {
+		if _, fixed, bad := constant(c.Target); bad != nil || !fixed {
+			if target, err = render(c.Target, a); err != nil {
+				return target, with, err
+			}
 		}
 	}
 	with, err = render(c.With, a)

@@ -43,15 +43,12 @@ func render(t *workflow.Template, a *lazyActivation) (workflow.Payload, *workflo
 	if t == nil {
 		return workflow.Payload{}, nil
 	}
-	if len(t.Leaves) == 0 && isLiteral(t.JSON) {
-		return workflow.Inline(t.JSON), nil
+	if v, ok, err := constant(t); ok || err != nil {
+		return workflow.Inline(v), err
 	}
 	c, err := expr.LoadTemplate(t)
 	if err != nil {
 		return workflow.Payload{}, exprError(err)
-	}
-	if v, ok := c.Constant(); ok {
-		return workflow.Inline(v), nil
 	}
 	p, err := c.Render(a.get())
 	if err != nil {
@@ -61,6 +58,19 @@ func render(t *workflow.Template, a *lazyActivation) (workflow.Payload, *workflo
 		return workflow.Payload{}, exprError(err)
 	}
 	return p, nil
+}
+
+// constant returns the value of a template without expressions.
+func constant(t *workflow.Template) (workflow.Value, bool, *workflow.Error) {
+	if isLiteral(t.JSON) {
+		return t.JSON, true, nil
+	}
+	c, err := expr.LoadTemplate(t)
+	if err != nil {
+		return nil, false, exprError(err)
+	}
+	v, ok := c.Constant()
+	return v, ok, nil
 }
 
 // isLiteral reports whether a JSON text can hold no expression and no escape of one.

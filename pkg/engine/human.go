@@ -3,6 +3,7 @@ package engine
 import (
 	"sort"
 	"strconv"
+	"time"
 
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -210,22 +211,22 @@ func (t *Turn) onTaskDecision(d workflow.TaskDecision) error {
 		}
 		t.emit(e)
 		t.endSides(in)
-		t.complete(in, humanOutput("approved", d))
+		t.complete(in, t.humanOutput("approved", d))
 	case workflow.VerdictReject:
 		t.emit(e)
 		t.endSides(in)
 		if in.node.step.Human.OnReject == workflow.ReactionContinue {
-			t.complete(in, humanOutput("rejected", d))
+			t.complete(in, t.humanOutput("rejected", d))
 			return nil
 		}
-		t.fail(in, rejected(d), false)
+		t.fail(in, t.rejected(d), false)
 	default:
 		return refuse(d, "there is no verdict %q: approve, reject or reassign", d.Verdict)
 	}
 	return nil
 }
 
-func rejected(d workflow.TaskDecision) *workflow.Error {
+func (t *Turn) rejected(d workflow.TaskDecision) *workflow.Error {
 	msg := "rejected"
 	if d.By != "" {
 		msg += " by " + d.By
@@ -233,14 +234,15 @@ func rejected(d workflow.TaskDecision) *workflow.Error {
 	if d.Comment != "" {
 		msg += ": " + d.Comment
 	}
-	return &workflow.Error{Code: "human.rejected", Category: workflow.CategoryActivity, Message: msg, Details: humanOutput("rejected", d).JSON}
+	return &workflow.Error{Code: "human.rejected", Category: workflow.CategoryActivity, Message: msg, Details: t.humanOutput("rejected", d).JSON}
 }
 
-// humanOutput is the output of a human step: {decision, by, comment, answer} (semantics 25).
-func humanOutput(decision string, d workflow.TaskDecision) workflow.Payload {
+// humanOutput is the output of a human step: {decision, by, comment, answer, at} (semantics 25).
+func (t *Turn) humanOutput(decision string, d workflow.TaskDecision) workflow.Payload {
 	out := workflow.Payload{Holes: under("/answer", d.Answer.Holes)}
 	answer := orNull(d.Answer).JSON
 	b := append([]byte(`{"answer":`), answer...)
+	b = appendText(append(b, `,"at":`...), time.Unix(0, t.now).UTC().Format(time.RFC3339Nano))
 	b = append(b, `,"by":`...)
 	b = appendText(b, d.By)
 	b = append(b, `,"comment":`...)
@@ -279,7 +281,7 @@ func under(pointer string, holes []workflow.Hole) []workflow.Hole {
 // expiredHuman ends a task that nobody decided in time.
 func expiredHuman(t *Turn, in inst) {
 	if in.node.step.Human.OnTimeout == workflow.ReactionContinue {
-		t.complete(in, humanOutput("timed_out", workflow.TaskDecision{}))
+		t.complete(in, t.humanOutput("timed_out", workflow.TaskDecision{}))
 		return
 	}
 	t.fail(in, timeoutError(workflow.TimeoutWaiting, "nobody decided in time"), false)

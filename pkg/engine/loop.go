@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -70,7 +71,7 @@ func (t *Turn) closeIteration(in inst, f *workflow.Frame) {
 // another reports whether, as things are, an iteration will follow: only then is there something to wait for.
 func (t *Turn) another(in inst, iteration int) bool {
 	l := in.node.step.Loop
-	a := t.lazily(in, named{"previous", t.previous(in)})
+	a := t.beforeIteration(in, iteration+1)
 	if most, err := count(&l.Max, a); err != nil || iteration >= most {
 		return false
 	}
@@ -79,6 +80,11 @@ func (t *Turn) another(in inst, iteration int) bool {
 	}
 	ok, err := evalBool(l.While, a.get())
 	return ok && err == nil
+}
+
+// beforeIteration is what `while` reads: the iteration that would come, and the one before it.
+func (t *Turn) beforeIteration(in inst, iteration int) *lazyActivation {
+	return t.lazily(in, named{"previous", t.previous(in)}, named{"iteration", expr.OfInt(int64(iteration))})
 }
 
 // weighIteration evaluates `until`, `delay` and `collect` of an iteration that is over.
@@ -112,7 +118,7 @@ func collectedBytes(sc *workflow.Scope) (n int) {
 // nextIteration opens an iteration, unless `while` or `max` says no.
 func (t *Turn) nextIteration(in inst, sc *workflow.Scope) {
 	l := in.node.step.Loop
-	a := t.lazily(in, named{"previous", t.previous(in)})
+	a := t.beforeIteration(in, sc.Next+1)
 	if t.undoOnly() {
 		t.undoIteration(in, sc)
 		return

@@ -229,11 +229,11 @@ func fixedTarget(c *workflow.Call) workflow.Payload {
 	if c.Target == nil {
 		return workflow.Payload{}
 	}
-	p, err := render(c.Target, nil)
-	if err != nil {
+	v, ok, err := constant(c.Target)
+	if err != nil || !ok {
 		return workflow.Payload{}
 	}
-	return p
+	return workflow.Inline(v)
 }
 
 // demandTask adds an open task.

@@ -48,8 +48,32 @@ func Redrive(p *Program, history []workflow.Recorded, o RedriveOptions) (workflo
 	if o.Input != nil {
 		start.Input = *o.Input
 	}
-	start.Origin.Redrive = &workflow.Redrive{Of: old.created.Execution, Taken: p.takeable(old, o.From)}
+	taken := p.takeable(old, o.From)
+	p.strip(taken)
+	start.Origin.Redrive = &workflow.Redrive{Of: old.created.Execution, Taken: taken}
+	if n := weigh(workflow.WorkflowCreated{Origin: start.Origin}); n > MaxEventBytes-slack {
+		return start, tooLarge("what the new execution takes over", n, MaxEventBytes-slack)
+	}
 	return start, nil
+}
+
+// strip drops the outputs that nothing in the new execution can read: those of steps whose consumers were all taken over.
+func (p *Program) strip(taken []workflow.Taken) {
+	ended := map[string]bool{}
+	for i := range taken {
+		ended[taken[i].Step] = taken[i].Status.Ended()
+	}
+	for i := range taken {
+		b, name, prefix := p.bodyOf(taken[i].Step)
+		n := &b.nodes[b.byName[name]]
+		read := n.held || n.heldUndo || n.undo != nil
+		for _, e := range n.out {
+			read = read || !ended[prefix+b.nodes[e.node].step.Name]
+		}
+		if !read {
+			taken[i].Output, taken[i].Error = workflow.Payload{}, nil
+		}
+	}
 }
 
 // Undo makes the start of an execution that undoes what a shard completed: parent started it for the compensation of its

@@ -69,6 +69,7 @@ func applyAgentTurn(x *fold, e workflow.AgentTurn) error {
 		a.Calls = append(a.Calls, workflow.CallState{Call: c})
 	}
 	o := in.open()
+	o.Turns = e.Turn
 	o.Agent, o.LeaseUntil, o.TimeoutAt, o.Worker = a, 0, 0, ""
 	x.last = inst{}
 	x.after(in, before)

@@ -120,7 +120,7 @@ func TestHuman(t *testing.T) {
 		r.do(workflow.TaskDecision{ID: "d0", Step: "ok", Verdict: workflow.VerdictReassign, To: []string{"user:eve"}, By: "bob"})
 		require.Equal(t, []string{"user:eve"}, command[workflow.AwaitTask](t, r).Assignees)
 		r.do(workflow.TaskDecision{ID: "d1", Step: "ok", By: "ann", Verdict: workflow.VerdictApprove, Answer: workflow.Inline(workflow.Value(`{"x":1}`))})
-		require.Equal(t, `Completed completed {"ok":{"answer":{"x":1},"by":"ann","comment":null,"decision":"approved"}}`, r.outcome())
+		require.Equal(t, `Completed completed {"ok":{"answer":{"x":1},"at":"2026-03-01T09:00:00.001Z","by":"ann","comment":null,"decision":"approved"}}`, r.outcome())
 		_, err := r.try(workflow.TaskDecision{ID: "d2", Step: "ok", Verdict: workflow.VerdictReject})
 		require.Error(t, err)
 	})
@@ -130,7 +130,7 @@ func TestHuman(t *testing.T) {
 		require.Equal(t, "Failed failed human.rejected", r.outcome())
 		r = human(t, "continue", "fail")
 		r.do(workflow.TaskDecision{ID: "d1", Step: "ok", By: "ann", Verdict: workflow.VerdictReject, Comment: "no"})
-		require.Equal(t, `Completed completed {"ok":{"answer":null,"by":"ann","comment":"no","decision":"rejected"}}`, r.outcome())
+		require.Equal(t, `Completed completed {"ok":{"answer":null,"at":"2026-03-01T09:00:00Z","by":"ann","comment":"no","decision":"rejected"}}`, r.outcome())
 	})
 	t.Run("reminded, escalated, timed out", func(t *testing.T) {
 		r := human(t, "fail", "fail")
@@ -141,7 +141,7 @@ func TestHuman(t *testing.T) {
 		require.Contains(t, r.story(), "TaskEscalated ok\n")
 		r = human(t, "fail", "continue")
 		r.work(72 * time.Hour)
-		require.Equal(t, `Completed completed {"ok":{"answer":null,"by":null,"comment":null,"decision":"timed_out"}}`, r.outcome())
+		require.Equal(t, `Completed completed {"ok":{"answer":null,"at":"2026-03-03T09:00:00Z","by":null,"comment":null,"decision":"timed_out"}}`, r.outcome())
 	})
 	t.Run("a notification that fails does no harm", func(t *testing.T) {
 		r := human(t, "fail", "fail")

@@ -72,6 +72,9 @@ type OpenStep struct {
 	Scope    *Scope           `json:"scope,omitempty" cbor:"25,keyasint,omitempty"`
 	Agent    *AgentLoop       `json:"agent,omitempty" cbor:"26,keyasint,omitempty"`
 
+	// Turns counts the turns of an agent, over all attempts, so that no two calls have one name.
+	Turns int `json:"turns,omitempty" cbor:"27,keyasint,omitempty"`
+
 	Derived any `json:"-" cbor:"-"`
 }
 
