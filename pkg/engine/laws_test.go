@@ -282,13 +282,6 @@ func (r *run) answer(c workflow.RunActivity) workflow.ActivityResult {
 	return out
 }
 
-// mock makes a function give a JSON value.
-func (r *run) mock(name, output string) {
-	r.mocks[name] = func(workflow.RunActivity) workflow.ActivityResult {
-		return workflow.ActivityResult{Output: workflow.Inline(workflow.Value(output))}
-	}
-}
-
 // failing makes a function fail its first times attempts.
 func (r *run) failing(name, code string, times int) {
 	r.mocks[name] = func(c workflow.RunActivity) workflow.ActivityResult {
