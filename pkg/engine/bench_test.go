@@ -1,126 +1,138 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-// chainOf is a workflow of n activities, one after the other, without expressions.
-func chainOf(n int) *workflow.Definition {
-	def := &workflow.Definition{Format: workflow.FormatV1, Name: "chain"}
-	for i := range n {
-		st := callStep(fmt.Sprintf("s%d", i))
-		if i > 0 {
-			st.Needs = []workflow.Need{{Step: fmt.Sprintf("s%d", i-1), End: workflow.EndMet}}
-		}
-		def.Body.Steps = append(def.Body.Steps, st)
-	}
-	def.Body.Last = []string{fmt.Sprintf("s%d", n-1)}
-	return def
-}
+// A step of a chain is four events: ActivityReady, ActivityScheduled, ActivityStarted, ActivityCompleted.
+const eventsAStep = 4
 
-func callStep(name string) workflow.Step {
-	return workflow.Step{
-		Name: name, Kind: workflow.KindFunction, Join: workflow.Join{Mode: workflow.JoinAll},
-		Call: &workflow.Call{Name: "f", Target: &workflow.Template{JSON: workflow.Value(`"f"`)}, With: &workflow.Template{JSON: payload256}},
-	}
-}
-
-var payload256 = workflow.Value(`"` + strings.Repeat("x", 254) + `"`)
-
-// parallelOf is n activities side by side and one that joins them.
-func parallelOf(n int) *workflow.Definition {
-	def := &workflow.Definition{Format: workflow.FormatV1, Name: "parallel"}
-	join := callStep("join")
-	for i := range n {
-		st := callStep(fmt.Sprintf("s%05d", i))
-		def.Body.Steps = append(def.Body.Steps, st)
-		join.Needs = append(join.Needs, workflow.Need{Step: st.Name, End: workflow.EndMet})
-	}
-	def.Body.Steps = append(def.Body.Steps, join)
-	def.Body.Last = []string{"join"}
-	return def
-}
-
-var startInput = workflow.Start{Execution: "e1", Tenant: "acme", Workflow: "bench", Definition: "1"}
-
-// drive runs a whole execution, one decision for each result together with the eager start of what follows.
-func drive(tb testing.TB, p *Program, keep bool) (decisions int, history []workflow.Recorded) {
-	env := Env{Now: epoch, Worker: "w1", By: "m1"}
-	d, err := Decide(p, nil, startInput, env)
-	require.NoError(tb, err)
-	if keep {
-		history = append(history, d.Events...)
-	}
-	decisions++
-	queue := d.Commands
-	for len(queue) > 0 && !d.State.Status.Terminal() {
-		c := queue[0]
-		queue = queue[1:]
-		t := NewTurn(p, d.State, env)
-		switch c := c.(type) {
-		case workflow.RunActivity:
-			err = t.Handle(workflow.ActivityResult{AttemptRef: c.AttemptRef, Worker: "w1", StartedAt: env.Now, Output: workflow.Payload{JSON: payload256}})
-		case workflow.SendContinue:
-			err = t.Handle(workflow.Continue{})
-		default:
-			continue
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		d = t.Decision()
-		decisions++
-		queue = append(queue, d.Commands...)
-		if keep {
-			history = append(history, d.Events...)
-		}
-	}
-	if !d.State.Status.Terminal() {
-		tb.Fatalf("the execution is %s", d.State.Status)
-	}
-	return decisions, history
-}
-
-func BenchmarkDecide(b *testing.B) {
-	shapes := []struct {
-		name string
-		of   func(int) *workflow.Definition
-	}{{"chain", chainOf}, {"parallel", parallelOf}}
-	for _, shape := range shapes {
-		for _, n := range []int{10, 100, 1000, 10000} {
-			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {
-				p, err := Link(shape.of(n))
-				require.NoError(b, err)
-				b.ReportAllocs()
-				steps := 0
-				for b.Loop() {
-					d, _ := drive(b, p, false)
-					steps += d
+// BenchmarkDecideChain is one decided step of a chain: a result comes in, the next step is scheduled. events is the length of the
+// whole history.
+func BenchmarkDecideChain(b *testing.B) {
+	for _, events := range []int{10, 1_000, 100_000} {
+		b.Run(fmt.Sprintf("events=%d", events), func(b *testing.B) {
+			n := max(events/eventsAStep, 2)
+			def := chain(n)
+			var l *load
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				if i%n == 0 {
+					b.StopTimer()
+					l = newLoad(b, def, startOfLoad("ex", workflow.Payload{}))
+					b.StartTimer()
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(steps), "ns/decision")
-			})
-		}
+				l.step(b)
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+		})
 	}
 }
 
-func BenchmarkReplay(b *testing.B) {
-	for _, n := range []int{2, 200, 20000} { // five events a step
-		p, err := Link(chainOf(n))
-		require.NoError(b, err)
-		_, history := drive(b, p, true)
-		b.Run(fmt.Sprint(len(history)), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Replay(p, nil, history); err != nil {
-					b.Fatal(err)
+// BenchmarkDecideBare is the same without any expression: what the engine itself costs.
+func BenchmarkDecideBare(b *testing.B) {
+	def := chain(1000)
+	for i := range def.Body.Steps {
+		def.Body.Steps[i].Call.With = nil
+	}
+	var l *load
+	b.ReportAllocs()
+	for i := range b.N {
+		if i%1000 == 0 {
+			b.StopTimer()
+			l = newLoad(b, def, startOfLoad("ex", workflow.Payload{}))
+			b.StartTimer()
+		}
+		l.step(b)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+}
+
+// BenchmarkDecideForeach is one decided item of a foreach of 256.
+func BenchmarkDecideForeach(b *testing.B) {
+	def := each()
+	var l *load
+	var next []workflow.RunActivity
+	b.ReportAllocs()
+	for range b.N {
+		if len(next) == 0 {
+			b.StopTimer()
+			l = newLoad(b, def, startOfLoad("ex", list(engine.MaxInline)))
+			for _, c := range l.last.Commands {
+				if c, ok := c.(workflow.RunActivity); ok {
+					next = append(next, c)
 				}
 			}
-			b.ReportMetric(float64(len(history))*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+			b.StartTimer()
+		}
+		l.do(b, workflow.ActivityResult{AttemptRef: next[0].AttemptRef, Worker: "w1", StartedAt: storyStart, Output: workflow.Inline(value256)})
+		next = next[1:]
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "items/s")
+}
+
+// historyOf is the history of a chain with about that many events.
+func historyOf(tb testing.TB, events int) (*engine.Program, []workflow.Recorded) {
+	l := newLoad(tb, chain(max(events/eventsAStep, 2)), startOfLoad("ex", workflow.Payload{}))
+	all := append([]workflow.Recorded(nil), l.last.Events...)
+	for l.step(tb) {
+		all = append(all, l.last.Events...)
+	}
+	return l.p, all
+}
+
+// BenchmarkReplay folds a whole history.
+func BenchmarkReplay(b *testing.B) {
+	for _, events := range []int{10, 1_000, 100_000} {
+		b.Run(fmt.Sprintf("events=%d", events), func(b *testing.B) {
+			p, history := historyOf(b, events)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				_, err := engine.Replay(p, nil, history)
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.N)*float64(len(history))/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
+
+// BenchmarkLink links a definition of 10,000 steps: once for each definition and process.
+func BenchmarkLink(b *testing.B) {
+	def := chain(10_000)
+	for range b.N {
+		_, err := engine.Link(def)
+		require.NoError(b, err)
+	}
+}
+
+// BenchmarkColdDecide is a decision on a state that was loaded from its bytes, half way through a chain.
+func BenchmarkColdDecide(b *testing.B) {
+	for _, events := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprintf("events=%d", events), func(b *testing.B) {
+			n := events / eventsAStep
+			l := newLoad(b, chain(n), startOfLoad("ex", workflow.Payload{}))
+			for range n / 2 {
+				l.step(b)
+			}
+			data, err := encodeState(l.s)
+			require.NoError(b, err)
+			b.ReportMetric(float64(len(data)), "state-bytes")
+			run := l.last.Commands[0].(workflow.RunActivity)
+			b.ResetTimer()
+			for range b.N {
+				s, err := decodeState(data)
+				require.NoError(b, err)
+				_, err = engine.Decide(l.p, s, workflow.ActivityResult{AttemptRef: run.AttemptRef, Output: workflow.Inline(value256)}, l.env)
+				require.NoError(b, err)
+			}
 		})
 	}
 }

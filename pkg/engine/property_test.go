@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/dsl"
 	"github.com/wovyr/wovyr/pkg/engine"
+	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -63,6 +65,10 @@ const maxRounds = 600
 func (d *driver) run() {
 	start := workflow.Start{Execution: "ex", Tenant: "acme", Workflow: "random", Definition: "1", Hash: "h",
 		Input: workflow.Inline(workflow.Value(`{"n":1,"no":false,"yes":true}`))}
+	d.runFrom(start)
+}
+
+func (d *driver) runFrom(start workflow.Start) {
 	d.decide(start)
 	for round := 0; !d.x.state.Status.Terminal(); round++ {
 		require.Less(d.T, round, maxRounds, "it does not end")
@@ -74,6 +80,35 @@ func (d *driver) run() {
 		require.Len(d.T, d.x.events, events, "terminal is final")
 	}
 	checkHistory(d.T, d.x)
+	d.redrive()
+}
+
+// redrive lets a new execution take over what an ended one completed: nothing of it runs again, and the laws hold there too.
+func (d *driver) redrive() {
+	s := d.x.state
+	if s.Status == fsm.WorkflowStateCompleted() || s.Compensated || d.x.id != "ex" || !d.one(2, "redrive") {
+		return
+	}
+	o := engine.RedriveOptions{Execution: "ex2", Definition: "1", Hash: "h"}
+	if d.one(2, "from") {
+		o.From = []string{rapid.SampledFrom(d.x.def.Body.Steps).Draw(d.T, "step").Name}
+	}
+	start, err := engine.Redrive(d.x.program, d.x.events, o)
+	require.NoError(d.T, err)
+	x, err := newExecution("ex2", d.x.def)
+	require.NoError(d.T, err)
+	next := &driver{T: d.T, x: x, now: d.now, ids: d.ids}
+	defer func() { d.story = append(d.story, "--- redrive", next.told()) }()
+	next.runFrom(start)
+	taken := map[string]bool{}
+	for _, k := range start.Origin.Redrive.Taken {
+		taken[k.Step] = k.Status.Ended()
+	}
+	for _, r := range x.events {
+		if e, ok := r.Event.(workflow.ActivityStarted); ok && taken[e.Step] {
+			require.True(d.T, e.Walked, "%s was taken over, and ran", e.Step)
+		}
+	}
 }
 
 // round hands in one or a few inputs. calm: no more mischief, so that it comes to its end.
@@ -145,11 +180,7 @@ func (d *driver) answer(c workflow.Command, calm bool) workflow.Input {
 		if d.one(3, "begun") {
 			return workflow.ChildBegun{Step: c.Step, Child: c.Child}
 		}
-		end := workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeCompleted, Output: workflow.Inline(workflow.Value("1"))}
-		if !calm && d.one(3, "child") {
-			end = workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeFailed, Error: d.failure()}
-		}
-		return end
+		return d.endChild(c, calm)
 	case workflow.CancelChild:
 		return workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeCancelled, Error: workflow.Errorf("cancelled", workflow.CategoryWorkflow, "")}
 	case workflow.AwaitEvent:
@@ -167,6 +198,21 @@ func (d *driver) answer(c workflow.Command, calm bool) workflow.Input {
 		return d.operate(c, calm)
 	}
 	return workflow.Continue{}
+}
+
+// endChild is the end of a child; a shard reports how many items it ran, and how many failed.
+func (d *driver) endChild(c workflow.StartChild, calm bool) workflow.Input {
+	end := workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeCompleted, Output: workflow.Inline(workflow.Value("1"))}
+	if c.Shard != nil {
+		end.Count, end.Undoable = c.Shard.Count, d.one(2, "undoable")
+	}
+	if !calm && d.one(3, "child") {
+		end = workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeFailed, Error: d.failure()}
+		if c.Shard != nil {
+			end.Count, end.Failed = c.Shard.Count, 1+rapid.IntRange(0, 3).Draw(d.T, "failed")
+		}
+	}
+	return end
 }
 
 func (d *driver) failure() *workflow.Error {
@@ -203,6 +249,14 @@ func (d *driver) work(c workflow.RunActivity, calm bool) workflow.Input {
 			result.Pending = true
 			return result
 		}
+	case 7, 8:
+		if c.Kind == workflow.KindAI {
+			result.Continue = &workflow.AgentContinue{State: workflow.Inline(workflow.Value("{}")), Calls: []workflow.AgentCall{{ID: "c1", Kind: workflow.KindTool, Name: "search"}}}
+			if d.one(2, "second") {
+				result.Continue.Calls = append(result.Continue.Calls, workflow.AgentCall{ID: "c2", Kind: workflow.KindTool, Name: "refund", Approve: []string{"role:lead"}})
+			}
+			return result
+		}
 	}
 	result.Output = workflow.Inline(workflow.Value(`{"ok":true}`))
 	return result
@@ -237,8 +291,13 @@ func (d *driver) noise() workflow.Input {
 func checkHistory(t require.TestingT, x *execution) {
 	ends := map[string]int{}
 	var completed, undone []string
+	shards := map[string]int{} // undone one by one, under the same name
 	for _, r := range x.events {
 		switch e := r.Event.(type) {
+		case workflow.ChildRequested:
+			if e.Undo != "" {
+				shards[e.Step]++
+			}
 		case workflow.ActivityCompleted:
 			ends[e.Step]++
 			if undo, ok := strings.CutSuffix(e.Step, "!undo"); ok {
@@ -263,9 +322,9 @@ func checkHistory(t require.TestingT, x *execution) {
 		if strings.Contains(step, "!notify") {
 			continue // there is one for each reminder
 		}
-		require.Equal(t, 1, n, "step %s came to its end %d times", step, n)
+		require.Equal(t, max(shards[step], 1), n, "step %s came to its end %d times", step, n)
 	}
-	requireReverse(t, completed, undone)
+	requireReverse(t, completed, slices.Compact(undone))
 }
 
 // requireReverse: what was undone ended before, and was undone in the reverse order of the ends.

@@ -162,7 +162,7 @@ func (a *author) needs(before []string, line func(string, ...any) string) string
 // kind writes what the step does; call says that a worker runs it.
 func (a *author) kind(indent string, depth int, later *[]string, line func(string, ...any) string) (text string, call bool) {
 	deep := depth > 0 && a.steps > 0
-	switch a.below(16, "kind") {
+	switch a.below(20, "kind") {
 	case 0:
 		return line("value: '${ input.n + 1 }'"), false
 	case 1:
@@ -204,8 +204,29 @@ func (a *author) kind(indent string, depth int, later *[]string, line func(strin
 		}
 	case 12:
 		return line("function: slow") + line("callback: true") + line("wait_timeout: 1d"), true
+	case 13:
+		return line("ai: { model: default, prompt: 'n is ${ input.n }', tools: [ search ] }"), true
+	case 14:
+		return line("fail: { code: %s, message: 'n is ${ input.n }' }", a.pick("code", "worst", "mine")), false
+	case 15:
+		if x := a.take(later); x != "" {
+			return line("match: '${ input }'") + line("cases: [ { like: { n: %s }, then: %s } ]", a.pick("like", "1", "2", "$n", "'${ value > 0 }'"), x), false
+		}
+	case 16:
+		if a.one(4, "anew") {
+			return line("continue_as_new: { input: { n: '${ input.n + 1 }' } }"), false
+		}
+		return line("value: '${ input.nothing }'") + line("on_error: [ { continue: none } ]"), false
+	}
+	if reads := a.reads(indent); reads != "" {
+		return line("function: f") + line("with: { n: '${ input.n }', more: '${ %s }' }", reads), true
 	}
 	return line("function: f") + line("with: { n: '${ input.n }' }"), true
+}
+
+// reads is an expression over what bodies around the step bind, or nothing.
+func (a *author) reads(string) string {
+	return a.pick("reads", "", "", "execution.id", "uuid(execution.id)", "string(execution.started_at)")
 }
 
 func (a *author) maybe(in int, what, text string) string {
@@ -217,7 +238,11 @@ func (a *author) maybe(in int, what, text string) string {
 
 func (a *author) foreach(indent string, depth int) string {
 	line := func(format string, args ...any) string { return indent + fmt.Sprintf(format, args...) + "\n" }
-	out := line("foreach:") + line("  items: '${ range(%d) }'", a.below(5, "items")) + line("  as: item")
+	items := a.below(5, "items")
+	if a.one(8, "shards") {
+		items = 300
+	}
+	out := line("foreach:") + line("  items: '${ range(%d) }'", items) + line("  as: item")
 	out += a.maybe(2, "parallel", line("  max_parallelism: 2")) + a.maybe(2, "tolerate", line("  tolerate_failures: 1")) +
 		a.maybe(4, "until", line("  until: collected.size() >= 2"))
 	return out + line("  steps:") + a.body(indent+"    ", depth-1)
