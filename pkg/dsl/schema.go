@@ -3,6 +3,7 @@ package dsl
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 )
 
@@ -135,9 +136,7 @@ func requireEach(words []string) []any {
 // schema is the shape of a word's value with what editors show of it.
 func (w *word) schema(d *definitions) map[string]any {
 	schema := map[string]any{}
-	for key, value := range w.value.schema(d) {
-		schema[key] = value
-	}
+	maps.Copy(schema, w.value.schema(d))
 	schema["description"] = w.doc
 	if w.fallback != "" {
 		schema["description"] = w.doc + " Default: " + w.fallback + "."
