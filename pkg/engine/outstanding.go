@@ -139,6 +139,9 @@ func hasChild(list []workflow.ChildLink, child string) bool {
 // startOf says how a child is started.
 func (x *fold) startOf(step string, c *workflow.ChildLink) workflow.StartChild {
 	s := x.s
+	if c.Undo != "" {
+		c = &workflow.ChildLink{Child: c.Child, Workflow: s.Workflow, Definition: s.Definition, Hash: s.Hash, Wait: true, Undo: c.Undo}
+	}
 	return workflow.StartChild{
 		Step: step, Child: c.Child, Tenant: s.Tenant, Workflow: c.Workflow, Definition: c.Definition, Correlation: s.Correlation,
 		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child}, Hash: c.Hash, Undo: c.Undo, Notify: !c.Wait,
