@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wovyr/wovyr/pkg/client"
-	"github.com/wovyr/wovyr/pkg/dsl"
 )
 
 func newDeploy(env Environment) *cobra.Command {
@@ -73,7 +71,7 @@ exits with 0 if the execution completed and with 1 if not.`,
 }
 
 func (s *start) run(ctx context.Context, name string) error {
-	input, err := readInput(s.env, s.input)
+	input, err := readInput(s.env, "the input", s.input)
 	if err != nil {
 		return err
 	}
@@ -106,7 +104,7 @@ func newSignal(env Environment) *cobra.Command {
 if none waits yet, it is kept. The same --id counts once.`,
 		Example: `  wovyr signal k5f2… PaymentReceived --key o-1 --json-data '{"amount": 12}'`,
 		RunE: func(c *cobra.Command, args []string) error {
-			value, err := readInput(env, data)
+			value, err := readInput(env, "the data", data)
 			if err != nil {
 				return err
 			}
@@ -194,7 +192,7 @@ func newDecide(env Environment, verdict, short string) *cobra.Command {
 		Use: verdict + " EXECUTION STEP", Short: short, Args: cobra.ExactArgs(2),
 		Example: "  wovyr task " + verdict + " k5f2… approve --comment 'as agreed'",
 		RunE: func(c *cobra.Command, args []string) error {
-			value, err := readInput(env, answer)
+			value, err := readInput(env, "the answer", answer)
 			if err != nil {
 				return err
 			}
@@ -209,13 +207,6 @@ func newDecide(env Environment, verdict, short string) *cobra.Command {
 	r.flags(c)
 	c.Flags().StringVar(&answer, "answer", "null", "what the form asks for: JSON, or @FILE")
 	c.Flags().StringVar(&d.Comment, "comment", "", "why")
-	c.Flags().StringVar(&d.By, "by", os.Getenv("USER"), "who decides")
+	c.Flags().StringVar(&d.By, "by", user(), "who decides")
 	return c
-}
-
-// show writes findings about a document that is to be deployed or run: errors, and warnings too.
-func show(w io.Writer, d document) {
-	if len(d.diagnostics) > 0 {
-		_ = dsl.Render(w, d.diagnostics, d.data) // standard error
-	}
 }

@@ -10,21 +10,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/node"
 	"github.com/wovyr/wovyr/pkg/project"
 )
 
 type dev struct {
-	env       Environment
-	functions []activity.Function
-	data      string
-	listen    string
-	grace     time.Duration
+	env    Environment
+	data   string
+	listen string
+	grace  time.Duration
 }
 
 func newDev(env Environment) *cobra.Command {
-	d := &dev{env: env, functions: env.Functions}
+	d := &dev{env: env}
 	c := &cobra.Command{
 		Use:   "dev [FILE...]",
 		Short: "Serve workflows on this machine: API, workers and timers in one process",
@@ -59,7 +57,7 @@ func (d *dev) run(ctx context.Context, files []string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	n, err := node.Open(node.Options{Project: proj, Data: d.data, Functions: d.functions, Listen: d.listen, Log: quietLog(d.env.Err)})
+	n, err := openNode(ctx, node.Options{Project: proj, Data: d.data, Functions: d.env.Functions, Listen: d.listen, Log: quietLog(d.env.Err)})
 	if err != nil {
 		return err
 	}

@@ -32,14 +32,14 @@ type failure struct{ err error }
 func (f failure) Error() string { return f.err.Error() }
 func (f failure) Unwrap() error { return f.err }
 
+// misuse is an error of using the command, so that its help may help.
+type misuse struct{ error }
+
+func (m misuse) Unwrap() error { return m.error }
+
 // silent reports that everything about an error has been said.
 func silent(err error) bool {
 	return errors.Is(err, errRefused) || errors.Is(err, errNotCompleted) || errors.Is(err, errInterrupted) || errors.Is(err, errTestsFailed)
-}
-
-// usage reports that an error is one of using the command, so that its help may help.
-func usage(err error) bool {
-	return !errors.As(err, new(failure)) && !errors.As(err, new(*client.Problem)) && !errors.Is(err, client.ErrUnreachable)
 }
 
 // codeOf gives the exit code of a command's error.

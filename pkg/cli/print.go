@@ -28,6 +28,7 @@ func printDiagnostics(w io.Writer, d document, colour bool) error {
 // Colours of a terminal.
 const (
 	bold   = "\x1b[1m"
+	dim    = "\x1b[2m"
 	red    = "\x1b[31m"
 	yellow = "\x1b[33m"
 	cyan   = "\x1b[36m"

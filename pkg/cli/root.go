@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"github.com/wovyr/wovyr/pkg/activity"
@@ -14,22 +16,22 @@ import (
 type Environment struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Colour is set where Out is a terminal that shows colours.
-	Colour bool
+	// Colour is set where Out is a terminal that shows colours, ErrColour where Err is one.
+	Colour, ErrColour bool
+	// Interactive is set where In and Err are a terminal, so that questions can be asked.
+	Interactive bool
 	// Functions are Go functions that workflows can call, beside the std. ones.
 	Functions []activity.Function
 }
 
 // System is the environment of the process. NO_COLOR (any value but the empty one) and TERM=dumb turn colours off.
 func System() Environment {
+	colours := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return Environment{In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Colour: terminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+		Colour: colours && terminal(os.Stdout), ErrColour: colours && terminal(os.Stderr), Interactive: terminal(os.Stdin) && terminal(os.Stderr)}
 }
 
-func terminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
+func terminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()) }
 
 // Main is the whole of a main function: it carries out the command line of the process and returns its exit code. Workflows
 // can call the functions given, beside those of std and those that wovyr.yaml names.
@@ -42,6 +44,8 @@ func Main(functions ...activity.Function) int {
 // Run carries out one command line, without the program's name, and returns the exit code.
 func Run(env Environment, args []string) int {
 	root := newRoot(env)
+	began := false // the command line was understood
+	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
 	root.SetArgs(args)
 	root.SetIn(env.In)
 	root.SetOut(env.Out)
@@ -49,7 +53,7 @@ func Run(env Environment, args []string) int {
 	command, err := root.ExecuteC()
 	if err != nil && !silent(err) {
 		fmt.Fprintf(env.Err, "wovyr: %s\n", err)
-		if usage(err) {
+		if !began || errors.As(err, new(misuse)) {
 			fmt.Fprintf(env.Err, "Run '%s --help' for what it takes, with examples.\n", command.CommandPath())
 		}
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/client"
 	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/eventstore/sqlite"
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/node"
 	"github.com/wovyr/wovyr/pkg/project"
@@ -27,17 +27,17 @@ import (
 )
 
 type run struct {
-	env       Environment
-	functions []activity.Function
-	input     string
-	data      string
-	key       string
-	fresh     bool
-	grace     time.Duration
+	env     Environment
+	answers answers
+	input   string
+	data    string
+	key     string
+	fresh   bool
+	grace   time.Duration
 }
 
 func newRun(env Environment) *cobra.Command {
-	r := &run{env: env, functions: env.Functions}
+	r := &run{env: env}
 	c := &cobra.Command{
 		Use:   "run FILE...",
 		Short: "Run a workflow here, durably",
@@ -51,16 +51,21 @@ Each step is on the disk before the next one starts. After Ctrl-C, a kill or a
 power cut, run the same command again: it goes on where the execution stood, and
 what was done is not done twice. (A further execution with the same input: --new.)
 
-While it runs, other terminals can look and decide:
+When a step waits for a person's decision, run asks at the terminal. Without one it
+prints the command that decides from another terminal; --approve, --reject,
+--answer and --approve-all decide in advance.
 
-  wovyr list --data DIR
-  wovyr task list --data DIR
-  wovyr task approve EXECUTION STEP --data DIR
-  wovyr signal EXECUTION TYPE --data DIR
+While it runs, the other commands work too, in the same folder or with --data DIR:
+
+  wovyr list
+  wovyr history EXECUTION
+  wovyr task approve EXECUTION STEP
+  wovyr signal EXECUTION TYPE
 
 Functions are the std. ones, those that wovyr.yaml names, and those of a program
 of your own on package pkg/cli.`,
-		Example: `  wovyr run examples/order-saga.yaml --input '{"order_id": "o-1"}'
+		Example: `  wovyr run examples/order-saga.yaml
+  wovyr run examples/order-saga.yaml --input '{"order_id": "o-2"}' --approve approve
   wovyr run parent.yaml child.yaml --input @order.json --data /var/lib/orders
   wovyr run order.yaml | jq .output`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -76,12 +81,20 @@ of your own on package pkg/cli.`,
 	c.Flags().StringVar(&r.data, "data", "", "folder of the store (default that of wovyr.yaml, or .wovyr)")
 	c.Flags().StringVar(&r.key, "key", "", "idempotency key: the same key finds the same execution")
 	c.Flags().BoolVar(&r.fresh, "new", false, "start a further execution, even if one with this input is open")
+	c.Flags().StringSliceVar(&r.answers.approve, "approve", nil, "approve the task of this `step` when it comes; may be repeated")
+	c.Flags().BoolVar(&r.answers.all, "approve-all", false, "approve all tasks that the other flags do not name")
+	c.Flags().StringSliceVar(&r.answers.reject, "reject", nil, "reject the task of this `step` when it comes; may be repeated")
+	c.Flags().StringArrayVar(&r.answers.answer, "answer", nil, "approve the task of a step with what its form asks for: `step=JSON`, or step=@FILE")
 	c.Flags().DurationVar(&r.grace, "grace", 10*time.Second, "how long running steps may go on after Ctrl-C")
 	return c
 }
 
 func (r *run) run(ctx context.Context, files []string) error {
-	input, err := readInput(r.env, r.input)
+	input, err := readInput(r.env, "the input", r.input)
+	if err != nil {
+		return err
+	}
+	plan, err := r.answers.plan(r.env)
 	if err != nil {
 		return err
 	}
@@ -96,15 +109,16 @@ func (r *run) run(ctx context.Context, files []string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	progress := newProgress(r.env)
-	n, err := node.Open(node.Options{Project: proj, Data: r.data, Functions: r.functions, Committed: progress.committed, Log: quietLog(r.env.Err)})
+	n, err := openNode(ctx, node.Options{Project: proj, Data: r.data, Functions: r.env.Functions, Committed: progress.committed, Log: quietLog(r.env.Err)})
 	if err != nil {
 		return err
 	}
+	r.answers.prepare(r.env, n, progress, r.data)
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(work, r.grace) }()
-	view, err := r.follow(work, n, docs, input, progress)
+	view, err := r.follow(work, n, docs, input, plan)
 	cancel()
 	if runErr := <-ended; err == nil && runErr != nil {
 		err = failure{runErr}
@@ -121,8 +135,34 @@ func (r *run) run(ctx context.Context, files []string) error {
 	return r.report(view)
 }
 
+// openNode opens a node. Who has the folder open already is said in the words of this program.
+func openNode(ctx context.Context, o node.Options) (*node.Node, error) {
+	n, err := node.Open(o)
+	var locked *sqlite.LockedError
+	if !errors.As(err, &locked) {
+		return n, err
+	}
+	where := ""
+	if at, _ := node.Find(ctx, locked.Folder); at != "" {
+		where = ", which serves it at " + at
+	}
+	flags := dataFlag(o.Data)
+	return nil, fmt.Errorf("the store in %s is open in process %s%s.\n"+
+		"Look at it from here:  %[4]s list%[5]s\n"+
+		"Start something there: %[4]s deploy FILE%[5]s, then %[4]s start WORKFLOW%[5]s\n"+
+		"Or use another folder: --data DIR", locked.Folder, locked.Process, where, program(), flags)
+}
+
+// dataFlag is the flag by which other commands find the same store.
+func dataFlag(data string) string {
+	if data == "" {
+		return ""
+	}
+	return " --data " + data
+}
+
 // follow starts the execution, or finds the one that the same command left open, and waits for its end.
-func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input workflow.Value, p *progress) (*client.Execution, error) {
+func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input workflow.Value, plan map[string]workflow.TaskDecision) (*client.Execution, error) {
 	for _, d := range docs {
 		if _, _, err := n.Worker.Deploy(ctx, node.Tenant, d.definition); err != nil {
 			return nil, err
@@ -133,32 +173,50 @@ func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input w
 	if err != nil {
 		return nil, err
 	}
+	progress := r.answers.progress
 	if id == "" {
-		started, err := n.Worker.Start(ctx, worker.StartRequest{Tenant: node.Tenant, Workflow: name, Key: r.key, Input: input, By: "wovyr run"})
+		started, err := n.Worker.Start(ctx, worker.StartRequest{Tenant: node.Tenant, Workflow: name, Key: r.key, Input: input, By: startedBy})
 		if err != nil {
 			return nil, err
 		}
 		id = started.Execution
-		p.begin(id, name, started.Definition, started.Existed)
+		progress.begin(id, name, started.Definition, started.Existed)
 	} else {
-		p.begin(id, name, "", true)
+		progress.begin(id, name, "", true)
 	}
+	decided, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stuck := make(chan error, 1)
+	go func() { stuck <- r.answers.run(decided, id, plan) }()
 	stream := eventstore.Stream{Tenant: node.Tenant, ID: id}
 	for {
 		moved := n.Watch(stream)
 		snap, err := n.Worker.Inspect(ctx, stream)
 		if err != nil {
-			return nil, err
+			return nil, machine(ctx, err)
 		}
 		if snap.Status.Terminal() {
 			return api.View(ctx, n.Worker, snap)
 		}
 		select {
 		case <-moved:
+		case err := <-stuck:
+			return nil, machine(ctx, err)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// startedBy marks the executions that `wovyr run` started, so that the same command finds its own again.
+const startedBy = "wovyr run"
+
+// machine is an error that came after the start, unless it is only that the command was interrupted.
+func machine(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return failure{err}
 }
 
 // open looks for an execution of the workflow with this input that an earlier run left open.
@@ -176,7 +234,7 @@ func (r *run) open(ctx context.Context, n *node.Node, name string, input workflo
 			if err != nil {
 				return "", err
 			}
-			if created.By == "wovyr run" && string(created.Input.JSON) == string(input) {
+			if created.By == startedBy && string(created.Input.JSON) == string(input) {
 				return row.Stream.ID, nil
 			}
 		}
@@ -216,7 +274,8 @@ func endOf(view *client.Execution) error {
 }
 
 // readInput reads JSON, or @FILE, or @- for standard input.
-func readInput(env Environment, text string) (workflow.Value, error) {
+// what names it in errors.
+func readInput(env Environment, what, text string) (workflow.Value, error) {
 	data := []byte(text)
 	if name, ok := strings.CutPrefix(text, "@"); ok {
 		var err error
@@ -226,12 +285,12 @@ func readInput(env Environment, text string) (workflow.Value, error) {
 			data, err = os.ReadFile(name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the input cannot be read: %w", err)
+			return nil, misuse{fmt.Errorf("%s cannot be read: %w", what, err)}
 		}
 	}
 	v, err := expr.Canonical(data)
 	if err != nil {
-		return nil, fmt.Errorf("the input is not JSON: %w: write --input '{\"name\": 1}' or --input @file.json", err)
+		return nil, misuse{fmt.Errorf("%s is not JSON: %w: write JSON, such as '{\"name\": 1}', or @file.json", what, err)}
 	}
 	return v, nil
 }
@@ -241,9 +300,15 @@ func compileAll(env Environment, files []string) ([]document, error) {
 	docs := make([]document, len(files))
 	refused := false
 	for i, file := range files {
-		docs[i] = open(env, file)
-		show(env.Err, docs[i])
-		refused = refused || docs[i].definition == nil
+		d := open(env, file)
+		if len(d.diagnostics) > 0 {
+			_ = printDiagnostics(env.Err, d, env.ErrColour) // standard error
+		}
+		if d.definition != nil && len(d.definition.Triggers) > 0 {
+			fmt.Fprintf(env.Err, "%s: warning: this server does not run triggers yet: start %s with `wovyr start` or `wovyr run`\n", d.file, d.definition.Name)
+		}
+		refused = refused || d.definition == nil
+		docs[i] = d
 	}
 	if refused {
 		return nil, errRefused

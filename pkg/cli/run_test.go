@@ -76,12 +76,17 @@ func stripped(s string) string {
 	return strings.NewReplacer(bold, "", red, "", yellow, "", cyan, "", plain, "").Replace(s)
 }
 
-// TestExamples: what the repository shows to its users is accepted without a warning.
+// TestExamples: what the repository shows to its users is accepted without a warning, and its tests pass.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../examples/*.yaml")
 	require.NoError(t, err)
-	files = slices.DeleteFunc(files, isTestFile)
+	more, err := filepath.Glob("../../examples/*/*.yaml")
+	require.NoError(t, err)
+	files = slices.DeleteFunc(append(files, more...), isTestFile)
 	require.NotEmpty(t, files)
 	var out bytes.Buffer
 	require.Equal(t, exitOK, Run(Environment{Out: &out, Err: &out}, append([]string{"validate", "--strict"}, files...)), out.String())
+	for _, file := range files {
+		require.Equal(t, exitOK, Run(Environment{Out: &out, Err: &out}, []string{"test", beside(file)}), out.String())
+	}
 }

@@ -60,7 +60,7 @@ What test files hold: docs/testing.md.`,
 func (t *test) runAll(args []string) error {
 	pattern, err := regexp.Compile(t.run)
 	if err != nil {
-		return fmt.Errorf("--run: %w", err)
+		return misuse{fmt.Errorf("--run: %w", err)}
 	}
 	files, err := testFiles(args)
 	if err != nil {

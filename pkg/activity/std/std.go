@@ -2,7 +2,7 @@ package std
 
 import (
 	"context"
-	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/activity"
@@ -18,12 +18,14 @@ func Functions() []activity.Function {
 	}
 }
 
-// echo returns its input.
-func echo(_ context.Context, in activity.Document) (json.RawMessage, error) {
-	if len(in.Parts) > 0 {
-		return nil, activity.NewError(activity.CodeTooLarge, "std.echo does not echo values kept by reference; pass the step's output on instead")
+// echo returns its input. What is kept by reference passes through and is not loaded.
+func echo(ctx context.Context, in activity.Document) (any, error) {
+	if len(in.Parts) == 0 {
+		return in.JSON, nil
 	}
-	return in.JSON, nil
+	out, w := io.Pipe()
+	go func() { w.CloseWithError(in.WriteText(ctx, w)) }()
+	return out, nil
 }
 
 // Sleep is the input of std.sleep.
