@@ -9,11 +9,17 @@ import (
 	"github.com/wovyr/wovyr/pkg/cli"
 )
 
-// Item is the step's `with`, Reservation its output.
-type (
-	Item        struct{ SKU, Quantity any }
-	Reservation struct{ ID, Key string }
-)
+// Item is what the workflow passes in `with`.
+type Item struct {
+	SKU      string
+	Quantity int
+}
+
+// Reservation is the step's output.
+type Reservation struct {
+	ID  string `json:"id"`
+	Key string `json:"key"` // the same for each attempt: give it to the system that you call
+}
 
 func reserve(ctx context.Context, in Item) (Reservation, error) {
 	if in.Quantity > 100 {
