@@ -212,6 +212,7 @@ steps:
         b: { function: f, with: { n: '${ iteration }', last: '${ previous.?b.output }', x: '${ previous.c }' } } #! unknown-step
         d: { function: f, when: previous.?e.output.orValue(0) > 1, with: { x: '${ previous }' } } #! dynamic-step
         e: { foreach: { items: [ 1 ], steps: { g: { function: f, with: { x: '${ previous.?b.output }', y: '${ iteration + index }' } } } } }
+  k: { loop: { while: iteration < 3, max: 3, steps: { i: { loop: { while: iteration < 3, max: 3, steps: { l: { function: f } } } } } } }
   h: { loop: { while: steps.i.output.more, max: 3, steps: { i: { function: f } } } } #! unknown-step
   j: { function: f, with: { x: '${ iteration }', y: '${ previous.b }' } } #! name-scope name-scope
 `,
@@ -278,6 +279,8 @@ steps:
   ask: { human: { title: x, timeout: 1d, on_reject: continue, form: { schema: { type: object, properties: { ok: { type: boolean } } } } } }
   ev: { event: { type: A, timeout: 1d, schema: { type: object, properties: { n: { type: integer } } } } }
   pick: { switch: [ { else: any } ] }
+  kind: { match: steps.val.output, cases: [ { else: any } ] }
+  start: { workflow: { name: w, wait: false } }
   val: { value: { n: 1, t: '${ steps.fn.output.id }' } }
   each: { foreach: { items: [ 1 ], collect: steps.v.output.n, steps: { v: { value: { n: '${ item + 1 }' } } } } }
   lp: { loop: { max: 2, on_max: stop, steps: { v: { value: { n: 1 } }, w: { value: '${ steps.v.output.n }' } } } }
@@ -290,7 +293,7 @@ steps:
       - '${ steps.web.output.status == 200 && steps.web.output.body.x }'
       - '${ steps.ask.output.decision == "approved" && steps.ask.output.answer.ok && steps.ask.output.by != "" }'
       - '${ steps.ev.output.data.n + 1 }'
-      - '${ "any" in steps.pick.output.picked }'
+      - '${ "any" in steps.pick.output && steps.kind.output.n > 1 && steps.start.output.execution_id != "" }'
       - '${ steps.val.output.n + 1 }'
       - '${ steps.each.output[0] + 1 }'
       - '${ steps.lp.output.w + 1 }'
@@ -303,7 +306,9 @@ steps:
       - '${ steps.web.output.stat }' #! expression-name
       - '${ steps.ask.output.answer.okay }' #! expression-name
       - '${ steps.ev.output.data.n + "x" }' #! expression-type
-      - '${ steps.pick.output.pick }' #! expression-name
+      - '${ steps.pick.output.picked }' #! expression-type
+      - '${ steps.kind.output.m }' #! expression-name
+      - '${ steps.start.output.id }' #! expression-name
       - '${ steps.val.output.n + "x" }' #! expression-type
       - '${ steps.each.output + 1 }' #! expression-type
       - '${ steps.lp.output.v }' #! expression-name

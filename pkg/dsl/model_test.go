@@ -49,7 +49,7 @@ func drawStep(t *rapid.T, names []string, i int, outer []string, depth, picking 
 		earlier = names
 	}
 	for _, name := range subset(t, earlier, 25) {
-		end := rapid.SampledFrom([]workflow.End{workflow.EndMet, workflow.EndMet, workflow.EndMet, workflow.EndFailed, workflow.EndEnded, workflow.EndCompleted}).Draw(t, "end")
+		end := rapid.SampledFrom([]workflow.End{workflow.EndMet, workflow.EndMet, workflow.EndMet, workflow.EndFailed, workflow.EndEnded, workflow.EndCompleted, workflow.EndSkipped}).Draw(t, "end")
 		s.needs = append(s.needs, workflow.Need{Step: name, End: end})
 	}
 	if len(s.needs) > 1 && rapid.IntRange(0, 5).Draw(t, "join") == 0 {

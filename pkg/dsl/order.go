@@ -102,10 +102,10 @@ func (o *orders) visit(u *unit) {
 		started.union(o.common(u.pickedBy))
 	}
 	settled := started
-	if dead, may := o.dead(u, needs); may {
-		o.mortal[u.index] = true
+	o.mortal[u.index] = o.mayDie(u, needs)
+	if never, may := o.never(u, needs); may {
 		settled = started.clone()
-		settled.intersect(dead)
+		settled.intersect(never)
 	}
 	if column := o.column[u.index]; column > 0 {
 		settled = settled.plus(column - 1)
@@ -134,12 +134,16 @@ type need struct {
 	end  workflow.End
 }
 
+// needs lists the needs of a step. Those on a step that may pick it are met by being picked.
 func (o *orders) needs(u *unit) []need {
 	needs := make([]need, 0, len(u.step.Needs))
 	for _, n := range u.step.Needs {
 		on := u.block.named[n.Step]
+		if slices.ContainsFunc(u.pickedBy, func(p pick) bool { return p.from == on }) {
+			continue
+		}
 		x := need{on: on, node: on.index, end: n.End}
-		if v, ok := o.flow.standIn[on]; ok && waitsForStandIn(n.End) && !standsInFor(u, on) {
+		if v, ok := o.flow.standIn[on]; ok && waitsForStandIn(n.End) {
 			x.node = v
 		}
 		needs = append(needs, x)
@@ -147,26 +151,35 @@ func (o *orders) needs(u *unit) []need {
 	return needs
 }
 
-// joined are the columns settled when the join of a step is met. `any` and a number count steps that completed, of which
-// it is not known which: what holds for each of them holds.
+// joined are the columns settled when the join of a step is met. `any` and a number do not wait for all needs: what holds for
+// each of them holds. They count steps that completed, or came to the end that the need names.
 func (o *orders) joined(u *unit, needs []need) bits {
-	all := o.empty()
 	if waitsForAll(u.step.Join, len(needs)) {
-		for _, n := range needs {
-			all.union(o.settled[n.node])
-		}
-		return all
+		return o.all(needs)
 	}
+	all := o.empty()
 	for i, n := range needs {
-		done := o.started[n.on.index]
-		if column := o.column[n.on.index]; column > 0 {
-			done = done.plus(column - 1)
+		done := o.settled[n.node]
+		if n.end != workflow.EndEnded && n.end != workflow.EndSkipped { // it ran, so all that it waited for is settled
+			done = o.started[n.on.index]
+			if column := o.column[n.on.index]; column > 0 {
+				done = done.plus(column - 1)
+			}
 		}
 		if i == 0 {
 			all = done.clone()
 		} else {
 			all.intersect(done)
 		}
+	}
+	return all
+}
+
+// all is what is settled once every need has come out.
+func (o *orders) all(needs []need) bits {
+	all := o.empty()
+	for _, n := range needs {
+		all.union(o.settled[n.node])
 	}
 	return all
 }
@@ -190,33 +203,58 @@ func (o *orders) common(picks []pick) bits {
 	return all
 }
 
-// dead is what is settled when a step turns out never to run; may is false for a step that always runs or is skipped by
-// its own `when`.
-func (o *orders) dead(u *unit, needs []need) (all bits, may bool) {
-	all, may = o.deadByNeeds(needs)
-	if len(u.pickedBy) == 0 {
-		return all, may
+// never is what is settled when a step ends without having run: nobody picked it, a need came to another end, all its needs are
+// dead, or its join cannot be met any more. may is false for a step that always runs, or is skipped by its own `when`.
+func (o *orders) never(u *unit, needs []need) (all bits, may bool) {
+	add := func(when bits) {
+		if !may {
+			all, may = when.clone(), true
+		} else {
+			all.intersect(when)
+		}
 	}
-	passed := o.empty() // nobody picked it
-	for _, p := range u.pickedBy {
-		passed.union(o.settled[p.from.index])
+	picked := o.empty()
+	if len(u.pickedBy) > 0 {
+		passed := o.empty()
+		for _, p := range u.pickedBy {
+			passed.union(o.settled[p.from.index])
+		}
+		add(passed)
+		picked = o.common(u.pickedBy)
 	}
-	if may {
-		passed.intersect(all)
+	for _, n := range needs {
+		switch {
+		case u.step.Join.Mode == workflow.JoinCount: // it may be clear before all needs have come out
+			add(o.settled[n.node])
+		case u.step.Join.Mode == workflow.JoinAll && missable(n.end):
+			missed := o.settled[n.node].clone()
+			missed.union(picked)
+			add(missed)
+		}
 	}
-	return passed, true
+	if u.step.Join.Mode == workflow.JoinAny && len(needs) > 0 || o.allMayDie(u, needs) {
+		add(o.all(needs))
+	}
+	return all, may
 }
 
-// deadByNeeds: a step all of whose needs are dead is dead.
-func (o *orders) deadByNeeds(needs []need) (all bits, may bool) {
-	all = o.empty()
-	for _, n := range needs {
-		if n.end == workflow.EndEnded || n.end == workflow.EndMet && !o.mortal[n.on.index] {
-			return nil, false
-		}
-		all.union(o.settled[n.node])
-	}
-	return all, len(needs) > 0
+// mayDie reports whether a step may turn out never to run, other than by its own `when`.
+func (o *orders) mayDie(u *unit, needs []need) bool {
+	return len(u.pickedBy) > 0 || o.allMayDie(u, needs) ||
+		u.step.Join.Mode == workflow.JoinAll && slices.ContainsFunc(needs, func(n need) bool { return missable(n.end) })
+}
+
+// allMayDie reports whether a step may have nothing but dead needs. One that was picked runs all the same.
+func (o *orders) allMayDie(u *unit, needs []need) bool {
+	return len(needs) > 0 && len(u.pickedBy) == 0 && !slices.ContainsFunc(needs, o.comes)
+}
+
+// missable: a step that ends otherwise misses such a need. The default end is missed by a failure only, which ends the body.
+func missable(end workflow.End) bool { return end != workflow.EndMet && end != workflow.EndEnded }
+
+// comes reports whether a need is met or missed for sure, never dead.
+func (o *orders) comes(n need) bool {
+	return n.end == workflow.EndEnded || n.end == workflow.EndSkipped || !o.mortal[n.on.index]
 }
 
 // ---- decisions ----
@@ -311,9 +349,7 @@ func (o *orders) guard(u *unit, needs []need) *guard {
 		guards = append(guards, push(o.guards[p.from.index], p.from, way))
 	}
 	if len(guards) == 0 {
-		for _, n := range needs {
-			guards = append(guards, o.needGuard(n))
-		}
+		guards = o.needGuards(u, needs)
 	}
 	if len(guards) == 0 {
 		return nil
@@ -323,6 +359,19 @@ func (o *orders) guard(u *unit, needs []need) *guard {
 		all = either(all, g)
 	}
 	return all
+}
+
+// needGuards are the decisions of which one at least was made if a step runs that nothing picks: a join of all needs takes a dead
+// need beside a live one, but none that is missed.
+func (o *orders) needGuards(u *unit, needs []need) (guards []*guard) {
+	for _, n := range needs {
+		g := o.needGuard(n)
+		if u.step.Join.Mode == workflow.JoinAll && missable(n.end) && !o.mortal[n.on.index] {
+			return []*guard{g} // this one must be met
+		}
+		guards = append(guards, g)
+	}
+	return guards
 }
 
 // needGuard is what must have been decided for a need to be met, not dead.

@@ -8,7 +8,7 @@ import (
 // humanType is the output of a human step. An answer that has a form is checked against it.
 func humanType(answer *expr.Type) *expr.Type {
 	return expr.Record(map[string]*expr.Type{
-		"decision": expr.String, "answer": answer, "by": expr.String.OrNull(), "comment": expr.String.OrNull(), "at": expr.String,
+		"decision": expr.String, "answer": answer, "by": expr.String.OrNull(), "comment": expr.String.OrNull(),
 	}, true)
 }
 
@@ -56,8 +56,10 @@ func (a *analysis) fixedOutput(st *workflow.Step) *expr.Type {
 		return humanType(a.schemaType(st.Human.Form))
 	case st.Event != nil:
 		return eventRecord(a.schemaType(st.Event.Schema))
-	case st.Switch != nil, st.Match != nil:
-		return pickedType
+	case st.Child != nil && !st.Child.Wait:
+		return startedType
+	case st.Switch != nil:
+		return expr.ListOf(expr.String)
 	case st.Foreach != nil, st.Loop != nil && st.Loop.Collect != nil:
 		return expr.ListOf(expr.Dyn)
 	case st.Race != nil:
@@ -75,8 +77,10 @@ func (a *analysis) outputType(u *unit) *expr.Type {
 		return expr.Dyn
 	case st.Value != nil:
 		return u.site("/value").typ
+	case st.Match != nil:
+		return u.matched()
 	case st.Foreach != nil:
-		return expr.ListOf(a.collectType(u, "/foreach/collect", func() *expr.Type { return a.singleOutput(u.inner[0]) }).OrNull())
+		return expr.ListOf(a.collectType(u, "/foreach/collect", func() *expr.Type { return a.singleOutput(u.inner[0]) }))
 	case st.Loop != nil && st.Loop.Collect != nil:
 		return expr.ListOf(u.site("/loop/collect").typ)
 	case st.Loop != nil:

@@ -116,19 +116,32 @@ func (r *reach) whyNever(u *unit) (why, suggestion string) {
 	if len(u.pickedBy) > 0 && !slices.ContainsFunc(u.pickedBy, r.mayPick) {
 		return "nothing that picks it is ever reached", "look at the `then` that names it"
 	}
-	dead := 0
+	var first workflow.Need
+	firstWhy, dead, counted := "", 0, 0
 	for _, n := range u.step.Needs {
-		on := u.block.named[n.Step]
-		never, blocks := r.neverMet(on, n.End)
+		if slices.Contains(u.step.Picked, n.Step) {
+			continue // met by being picked
+		}
+		counted++
+		never, missed := r.neverMet(u.block.named[n.Step], n.End)
 		if never == "" {
 			continue
 		}
-		dead++
-		if blocks && u.step.Join.Mode == workflow.JoinAll || dead == len(u.step.Needs) {
-			return fmt.Sprintf("it needs `%s`, which %s", n.Step, never), "name another end, such as { " + n.Step + ": ended }, or another step"
+		if missed && u.step.Join.Mode == workflow.JoinAll {
+			return neverNeeds(n, never)
+		}
+		if dead++; dead == 1 {
+			first, firstWhy = n, never
 		}
 	}
+	if dead > 0 && dead == counted && len(u.pickedBy) == 0 {
+		return neverNeeds(first, firstWhy)
+	}
 	return "", ""
+}
+
+func neverNeeds(n workflow.Need, never string) (why, suggestion string) {
+	return fmt.Sprintf("it needs `%s`, which %s", n.Step, never), "name another end, such as { " + n.Step + ": ended }, or another step"
 }
 
 func (r *reach) mayPick(p pick) bool {
@@ -139,38 +152,41 @@ func (r *reach) mayPick(p pick) bool {
 	return !r.never[p.from] && !r.skipped[p.from] && !r.deadWays[p.from][way]
 }
 
-// neverMet says why a need can never be met. blocks means that whoever has it never runs, whatever its other needs; otherwise
-// the need is dead, and counts as met beside a live one.
-func (r *reach) neverMet(on *unit, end workflow.End) (why string, blocks bool) {
+// neverMet says why a need can never be met. missed means that its step comes to another end, so that a join of all needs is
+// never met; otherwise the need is dead, and counts as met beside a live one.
+func (r *reach) neverMet(on *unit, end workflow.End) (why string, missed bool) {
+	comes := !r.mortal[on]
 	switch {
 	case end == workflow.EndEnded:
 		return "", false
 	case end == workflow.EndSkipped:
-		if on.step.When == nil && !r.mortal[on] {
-			return "is never skipped", false
+		if on.step.When == nil && comes {
+			return "is never skipped", true
 		}
 		return "", false
 	case r.never[on]:
 		return "never runs", false
 	case end == workflow.EndFailed && r.catchesAll(on):
-		return "never ends as failed: `on_error` catches every error", false
+		return "never ends as failed: `on_error` catches every error", comes
+	case end == workflow.EndFailed && r.skipped[on], end == workflow.EndCompleted && r.skipped[on]:
+		return "is always skipped", comes
 	case end == workflow.EndMet && r.alwaysFails(on) && on.step.When == nil:
-		return "always " + endsBy(on), true
+		return "always " + endsBy(on), comes
 	case end == workflow.EndCompleted && r.alwaysFails(on):
-		return "always " + endsBy(on), false
-	case end == workflow.EndCompleted && r.skipped[on]:
-		return "is always skipped", false
+		return "always " + endsBy(on), comes
 	}
 	return "", false
 }
 
-// mayDie reports whether a step may turn out never to run, other than by its own `when`: nothing picked it, or all its needs are
-// dead. Those were visited before.
+// mayDie reports whether a step may turn out never to run, other than by its own `when`: nothing picked it, a need came to another
+// end, or all its needs are dead. Those were visited before.
 func (r *reach) mayDie(u *unit) bool {
-	alive := func(n workflow.Need) bool {
-		return n.End == workflow.EndEnded || n.End == workflow.EndMet && !r.mortal[u.block.named[n.Step]]
+	missable := func(n workflow.Need) bool { return missable(n.End) }
+	comes := func(n workflow.Need) bool {
+		return n.End == workflow.EndEnded || n.End == workflow.EndSkipped || !r.mortal[u.block.named[n.Step]]
 	}
-	return len(u.pickedBy) > 0 || len(u.step.Needs) > 0 && !slices.ContainsFunc(u.step.Needs, alive)
+	return len(u.pickedBy) > 0 || u.step.Join.Mode == workflow.JoinAll && slices.ContainsFunc(u.step.Needs, missable) ||
+		len(u.step.Needs) > 0 && !slices.ContainsFunc(u.step.Needs, comes)
 }
 
 func endsBy(u *unit) string {

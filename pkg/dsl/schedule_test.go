@@ -75,7 +75,7 @@ func (r *run) tick() {
 	case outcome == 0 && len(p.step.catch) > 0:
 		p.status = "caught"
 		p.ways = rapid.SampledFrom(p.step.catch).Draw(r.t, "handler")
-	case outcome == 1 && r.absorbed(p.step.name):
+	case outcome == 1 && r.absorbed(p.step.name): // else it ends all, which shows little
 		p.status = "failed"
 	case len(p.step.picks) > 0:
 		p.ways = rapid.SampledFrom(append(slices.Clone(p.step.picks), nil)).Draw(r.t, "way")
@@ -86,20 +86,38 @@ func (r *run) tick() {
 	r.now++
 }
 
-// absorbed: every step that needs this one names failed or ended.
+// absorbed reports whether a failure is taken up by those that need the step, or one that it stands in for: it ends the body
+// otherwise (semantics 5).
 func (r *run) absorbed(name string) bool {
-	needed := false
+	taken := false
 	for _, s := range r.model {
 		for _, n := range s.needs {
-			if n.Step == name {
-				needed = true
-				if n.End != workflow.EndFailed && n.End != workflow.EndEnded {
-					return false
-				}
+			if n.Step != name && !(r.standsInFor(name, n.Step) && (n.End == workflow.EndMet || n.End == workflow.EndEnded)) || r.picks(n.Step, s.name) {
+				continue
+			}
+			switch {
+			case s.join == "any":
+				taken = true
+			case r.steps[s.name].status != "":
+			case n.End == workflow.EndFailed, n.End == workflow.EndEnded:
+				taken = true
+			default:
+				return false
 			}
 		}
 	}
-	return needed
+	return taken
+}
+
+func (r *run) standsInFor(name, other string) bool {
+	p := r.steps[other]
+	return p.status == "caught" && slices.Contains(p.ways, name)
+}
+
+// picks: whether one step has a `then` with the other.
+func (r *run) picks(from, to string) bool {
+	s := r.steps[from].step
+	return slices.Contains(slices.Concat(slices.Concat(s.picks...), slices.Concat(s.catch...)), to)
 }
 
 // decide starts a step, skips it or finds it dead; false if it still waits.
@@ -111,77 +129,92 @@ func (r *run) decide(p *played) bool {
 		p.status = "dead"
 		return true
 	}
-	met, dead, open := 0, 0, 0
+	count := map[string]int{}
 	for _, n := range p.step.needs {
-		switch r.need(p.step.name, n) {
-		case "met":
-			met++
-		case "dead":
-			dead++
-		default:
-			open++
+		if !r.picks(n.Step, p.step.name) { // else it is met by being picked
+			out, counts := r.need(n)
+			count[out]++
+			if counts {
+				count["counted"]++
+			}
 		}
 	}
-	switch {
-	case len(p.step.needs) > 0 && dead == len(p.step.needs):
-		p.status = "dead"
-	case p.step.join == "any" && met > 0, p.step.join != "any" && open == 0:
+	verdict := r.verdict(p, count)
+	switch verdict {
+	case "run":
 		if rapid.IntRange(0, 5).Draw(r.t, "when") == 0 {
 			p.status = "skipped"
 		} else {
 			p.start = r.now
 		}
-	case open == 0: // a join that can no longer be met fails
+	case "die":
+		p.status = "dead"
+	case "strand":
 		p.start, p.end, p.status = r.now, r.now, "failed"
-	default:
-		return false
 	}
-	return true
+	return verdict != "wait"
+}
+
+// verdict by how the needs came out (semantics 2 and 4).
+func (r *run) verdict(p *played, count map[string]int) string {
+	onlyDead := count["met"] == 0 && count["missed"] == 0 && count["dead"] > 0
+	switch {
+	case p.step.join == "any" && count["counted"] > 0:
+		return "run"
+	case p.step.join == "any" && count["open"] > 0:
+		return "wait"
+	case p.step.join == "any" && onlyDead:
+		return "die"
+	case p.step.join == "any" && count["met"]+count["missed"] > 0:
+		return "strand"
+	case count["missed"] > 0:
+		return "die"
+	case count["open"] > 0:
+		return "wait"
+	case onlyDead && !p.picked:
+		return "die"
+	}
+	return "run"
 }
 
 // pickers: whether a `then` names a step, and whether one of those that may pick it is still open.
 func (r *run) pickers(name string) (named, open bool) {
 	for _, s := range r.model {
-		if slices.Contains(slices.Concat(slices.Concat(s.picks...), slices.Concat(s.catch...)), name) {
+		if r.picks(s.name, name) {
 			named, open = true, open || r.steps[s.name].status == ""
 		}
 	}
 	return named, open
 }
 
-// need says how a need stands: met, dead or open. A step that was caught has ended for others once what stands in for it has.
-func (r *run) need(of string, n workflow.Need) string {
+// need says how a need came out: open, met, missed or dead, and whether `any` counts it. A step that was caught has ended for
+// others once what stands in for it has.
+func (r *run) need(n workflow.Need) (out string, counts bool) {
 	p := r.steps[n.Step]
-	any := r.steps[of].step.join == "any"
-	standsIn := slices.Contains(slices.Concat(p.step.catch...), of)
-	switch p.status {
-	case "":
-		return "open"
-	case "dead":
-		if n.End == workflow.EndEnded && !any {
-			return "met"
-		}
-		return "dead"
-	case "caught":
-		if n.End == workflow.EndMet || n.End == workflow.EndEnded {
-			for _, by := range p.ways {
-				if r.steps[by].status == "" && !standsIn {
-					return "open"
-				}
+	status, end := p.status, string(n.End)
+	if status == "caught" && (end == "met" || end == "ended") {
+		for _, by := range p.ways {
+			switch r.steps[by].status {
+			case "":
+				return "open", false
+			case "failed":
+				status = "failed"
 			}
-			return "met"
 		}
-		return "dead"
-	case "skipped":
-		if any || n.End == workflow.EndCompleted || n.End == workflow.EndFailed {
-			return "dead"
-		}
-		return "met"
 	}
-	if n.End == workflow.EndMet && p.status == "completed" || n.End == workflow.EndEnded || string(n.End) == p.status {
-		return "met"
+	switch {
+	case status == "":
+		return "open", false
+	case end == "ended", end == status, end == "skipped" && status == "dead":
+		return "met", true
+	case status == "dead":
+		return "dead", false
+	case end == "met" && status == "completed":
+		return "met", true
+	case end == "met" && (status == "caught" || status == "skipped"):
+		return "met", false
 	}
-	return "dead"
+	return "missed", false
 }
 
 // relation of two steps in a run: which was over before the other began, or "" where one never ran.

@@ -20,7 +20,7 @@ var (
 	callbackType = expr.Record(map[string]*expr.Type{"url": expr.String, "token": expr.String}, true)
 	taskType     = expr.Record(map[string]*expr.Type{"id": expr.String, "url": expr.String}, false)
 	secretsType  = expr.MapOf(expr.String)
-	pickedType   = expr.Record(map[string]*expr.Type{"picked": expr.ListOf(expr.String)}, true)
+	startedType  = expr.Record(map[string]*expr.Type{"execution_id": expr.String}, true)
 	httpType     = expr.Record(map[string]*expr.Type{"status": expr.Int, "headers": expr.MapOf(expr.String), "body": expr.Dyn}, true)
 )
 

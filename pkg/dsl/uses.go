@@ -286,12 +286,14 @@ func (l *ledger) connectStep(u *unit) {
 	out := l.outputs[u]
 	for _, p := range u.picks {
 		if p.caught {
-			out.flow(nil, l.outputs[p.to], nil)
+			out.flow(standInPlace(u, p), l.outputs[p.to], nil)
 		}
 	}
 	switch st := u.step; {
 	case st.Foreach != nil:
 		l.connectForeach(u)
+	case st.Match != nil:
+		out.flow(nil, l.matched[u], nil)
 	case st.Loop != nil && st.Loop.Collect == nil, st.Group != nil && st.Group.Output == nil:
 		l.flowLast(out, nil, u.inner[0], false)
 	case st.Race != nil:
@@ -299,6 +301,14 @@ func (l *ledger) connectStep(u *unit) {
 			l.flowLast(out, []string{"output"}, b, true)
 		}
 	}
+}
+
+// standInPlace is where the output of a stand-in stands: of several, by name.
+func standInPlace(u *unit, p pick) []string {
+	if len(u.step.OnError[p.way].Then) > 1 {
+		return []string{p.to.step.Name}
+	}
+	return nil
 }
 
 // flowLast lets the outputs of the last steps of a body flow into a holder: by name, or of a single one as it stands.

@@ -173,6 +173,29 @@ a: .x.y
 b: .x.y
 c: .k pass, .k.y
 `},
+		{"several that stand in yield by name", `
+steps:
+  a: { function: f, on_error: [ { match: error.retryable, then: [ b, c ] }, { then: d } ] }
+  b: { function: f }
+  c: { function: f }
+  d: { function: f }
+  e: { function: f, when: steps.a.output.b.y == 1 || steps.a.output.z == 1 }
+output: 1
+`, `
+a: .b.y, .z
+b: .y
+d: .b.y, .z
+`},
+		{"a match yields its value", `
+steps:
+  a: { function: f }
+  b: { match: steps.a.output, cases: [ { else: c } ] }
+  c: { function: f, when: steps.b.output.x == 1, with: { y: '${ steps.b.output.y }' } }
+output: 1
+`, `
+a: .x, .y pass
+b: .x, .y pass
+`},
 		{"a match looks at what its cases name", `
 steps:
   a: { function: f }

@@ -129,6 +129,34 @@ steps:
   d: { needs: [ a, slow ], function: f, with: { x: '${ vars.n }' } } #! var-race
   e: { needs: [ c, slow ], function: f, with: { x: '${ vars.n }' } }
 `,
+		"a missed need ends the wait for the others": `
+vars: { n: 0 }
+output: '${ vars.n }'
+steps:
+  slow: { set: { n: 1 } } #! var-race
+  a: { function: f }
+  b: { function: f, needs: [ slow, { a: failed } ] }
+  c: { needs: [ { b: ended } ], set: { n: 2 } }
+`,
+		"a need on a picker is met by being picked": `
+vars: { n: 0 }
+output: '${ vars.n }'
+steps:
+  one: { switch: [ { when: input.x, then: a } ] }
+  slow: { set: { n: 1 } } #! var-race
+  two: { needs: [ slow ], switch: [ { when: input.y, then: a }, { else: b } ] }
+  a: { needs: [ two ], set: { n: 2 } }
+  b: { function: f }
+`,
+		"needs that must be met exclude each other": `
+vars: { n: 0 }
+output: '${ vars.n }'
+steps:
+  a: { function: f }
+  x: { function: f }
+  b: { needs: [ { a: failed }, x ], set: { n: 1 } }
+  c: { needs: [ { a: completed }, x ], set: { n: 2 } }
+`,
 		"items of a foreach": `
 vars: { n: 0, l: [], seq: 0 }
 output: '${ vars }'

@@ -21,7 +21,6 @@ func (a *analysis) warn() {
 		a.checkTimeouts(u)
 		a.checkEndless(u)
 		a.checkRepeats(u)
-		a.checkLoop(u)
 		a.checkSecrets(u)
 	}
 	a.checkStatuses()
@@ -87,11 +86,11 @@ func (a *analysis) checkPolicies(u *unit) {
 		return
 	}
 	call, child := st.Call != nil, st.Child != nil
-	waits := st.Human != nil || st.Event != nil || child || call && st.Call.Callback
+	waits := st.Human != nil || st.Event != nil || call && st.Call.Callback
 	for _, p := range []policy{
 		{"timeout", st.Timeout != nil, call || child || len(u.inner) > 0, "of a step that waits, write `wait_timeout`"},
 		{"wait_timeout", st.WaitTimeout != nil, waits, "write `timeout`"},
-		{"schedule_timeout", st.ScheduleTimeout != nil, call || child, "leave it out"},
+		{"schedule_timeout", st.ScheduleTimeout != nil, call, "leave it out"},
 		{"heartbeat", st.Heartbeat != nil, call, "leave it out"},
 		{"retry", st.Retry != nil, call || child, "retry the steps that call something"},
 		{"idempotent", st.Idempotent != nil, call, "leave it out"},
@@ -113,15 +112,6 @@ func (a *analysis) checkRepeats(u *unit) {
 	if pointer := u.pointer + "/retry"; a.source.node(pointer) != nil {
 		a.sink.keyWarnf(pointer, "dsl/retry-idempotent", "write retry: { attempts: 1 }, or on: [ … ] with errors after which nothing has happened",
 			"`%s` is not idempotent, but may be tried again after an error", st.Name)
-	}
-}
-
-// checkLoop reports loops that can only fail.
-func (a *analysis) checkLoop(u *unit) {
-	l := u.step.Loop
-	if l != nil && l.While == nil && l.Until == nil && l.OnMax == workflow.OnMaxFail && len(u.step.OnError) == 0 {
-		a.sink.keyWarnf(u.pointer+"/loop", "dsl/loop-fails", "write until: …, or on_max: stop to run it `max` times",
-			"`%s` always fails with loop.max: nothing ends it before", u.step.Name)
 	}
 }
 

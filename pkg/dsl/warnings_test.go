@@ -39,7 +39,7 @@ steps:
   a: { fail: { code: x.y } }
   b: { function: f, needs: [ a ] } #! unreachable
   c: { function: f, needs: [ { a: failed } ] }
-  d: { function: f, needs: [ { a: completed }, c ] }
+  d: { function: f, needs: [ { a: completed }, c ] } #! unreachable
   e: { function: f, needs: [ { g: failed } ] } #! unreachable
   g: { function: f, on_error: { continue: 1 } }
   h: { fail: { code: x.y }, when: input.x }
@@ -138,7 +138,7 @@ steps:
   d: { group: { steps: { x: { function: f } } }, timeout: 1h, retry: { attempts: 2 }, idempotent: true } #! policy-ignored policy-ignored
   e: { function: f, wait_timeout: 1h } #! policy-ignored
   g: { human: { title: x }, timeout: 1h, limits: { max_memory: 1MiB }, max_recoveries: 1 } #! policy-ignored policy-ignored policy-ignored
-  h: { workflow: { name: w }, timeout: 1h, wait_timeout: 1h, retry: { attempts: 2 }, schedule_timeout: 1m }
+  h: { workflow: { name: w }, timeout: 1h, wait_timeout: 1h, retry: { attempts: 2 }, schedule_timeout: 1m } #! policy-ignored policy-ignored
   i: { function: f, timeout: 1h, heartbeat: 1s, schedule_timeout: 1s, idempotent: true, max_recoveries: 1, limits: { max_memory: 1MiB } }
 `,
 		"repeating what must not be repeated": `
@@ -148,13 +148,6 @@ steps:
   c: { function: f, idempotent: true, retry: { attempts: 2 } }
   d: { function: f, idempotent: false }
   e: { function: f, idempotent: false, retry: { attempts: '${ input.n }' } } #! retry-idempotent
-`,
-		"loops that always fail": `
-steps:
-  a: { loop: { max: 3, steps: { x: { function: f } } } } #! loop-fails
-  b: { loop: { max: 3, on_max: stop, steps: { x: { function: f } } } }
-  c: { loop: { max: 3, until: steps.x.output, steps: { x: { function: f } } } }
-  d: { loop: { max: 3, steps: { x: { function: f } } }, on_error: { continue: 1 } }
 `,
 		"errors that cannot be there": `
 steps:
