@@ -111,6 +111,9 @@ func linked(s shape) string {
 	}
 	label := s.label()
 	for _, o := range nearObjects(s) {
+		if o.reserved() {
+			continue
+		}
 		label += " (" + o.link() + ")"
 	}
 	return label
