@@ -1,6 +1,7 @@
 package wovyr_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
 
 // TestReadmeCommands runs the commands of the README as they stand there. `make test` is the one that runs this test.
+// Of `wovyr run` it takes the part of the person at the terminal, and a store that does not stay.
 func TestReadmeCommands(t *testing.T) {
 	ran := 0
 	for _, block := range blocks(t, "README.md", "sh") {
@@ -24,8 +26,11 @@ func TestReadmeCommands(t *testing.T) {
 				continue
 			}
 			t.Run(line, func(t *testing.T) {
-				cmd := exec.Command("bash", "-c", line)
-				out, err := cmd.CombinedOutput()
+				if strings.Contains(line, "wovyr run ") {
+					requireEnds(t, line)
+					return
+				}
+				out, err := exec.Command("bash", "-c", line).CombinedOutput()
 				require.NoError(t, err, "%s", out)
 				require.NotEmpty(t, out, "a command that a newcomer types should say something")
 			})
@@ -33,6 +38,21 @@ func TestReadmeCommands(t *testing.T) {
 		}
 	}
 	require.NotZero(t, ran, "the README shows no command")
+}
+
+// requireEnds runs a workflow and requires that it came to the end that the README tells of.
+func requireEnds(t *testing.T, line string) {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", line+` --approve-all --data "$DATA"`)
+	cmd.Env = append(os.Environ(), "DATA="+t.TempDir())
+	var progress strings.Builder
+	cmd.Stderr = &progress
+	out, err := cmd.Output()
+	var result struct{ Status, Outcome string }
+	require.NoError(t, json.Unmarshal(out, &result), "%v\n%s%s", err, out, &progress)
+	require.Equal(t, "completed", result.Status, "%s", &progress)
+	require.Equal(t, "compensated", result.Outcome, "%s", &progress)
+	require.Contains(t, progress.String(), "again at", "the bank is asked again")
 }
 
 // TestWorkflowsInDocuments validates the examples and each YAML block of the documents that is a whole workflow.
