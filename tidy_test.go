@@ -88,8 +88,6 @@ var house = &tidy.House{
 
 	WideInterfaces: map[string]string{},
 	NoExample: map[string]string{
-		"pkg/api":    "ExampleOpen of pkg/node shows it with a real server",
-		"pkg/client": "ExampleOpen of pkg/node shows it with a real server",
 		"pkg/local":  "ExampleOpen of pkg/node shows it with API and project",
 		"pkg/sim":    "runs the worker under faults, for the tests of this repository",
 		"pkg/worker": "platforms put it together; ExampleOpen of pkg/node shows one that is",
