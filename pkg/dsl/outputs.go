@@ -8,7 +8,7 @@ import (
 // humanType is the output of a human step. An answer that has a form is checked against it.
 func humanType(answer *expr.Type) *expr.Type {
 	return expr.Record(map[string]*expr.Type{
-		"decision": expr.String, "answer": answer, "by": expr.String.OrNull(), "comment": expr.String.OrNull(),
+		"decision": expr.String, "answer": answer, "by": expr.String.OrNull(), "comment": expr.String.OrNull(), "at": expr.String,
 	}, true)
 }
 

@@ -17,7 +17,7 @@ var timerShape = &object{
 
 var humanShape = &object{
 	name: "human",
-	doc:  "A task for a person. Output: the answer, as `form` describes it.",
+	doc:  "A task for a person. Output: `{ decision, answer, by, comment, at }`, where `decision` is `approved`, `rejected` or `timed_out` and `answer` is as `form` describes it.",
 	hint: "write { title: … }",
 	words: []word{
 		{name: "title", required: true, value: mixed, example: "'Approve order ${ input.order_id }'", doc: "What is asked, in one line."},
