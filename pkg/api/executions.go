@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"sort"
 	"strconv"
@@ -32,11 +33,25 @@ func (s *Server) start(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	view, err := s.view(r.Context(), eventstore.Stream{Tenant: s.Tenant, ID: started.Execution})
+	return s.started(r, started)
+}
+
+// started answers with what the index says of an execution that has just begun; only of one that has ended there is more to say.
+func (s *Server) started(r *http.Request, to worker.Started) (answer, error) {
+	stream := eventstore.Stream{Tenant: s.Tenant, ID: to.Execution}
+	row, err := s.Worker.Store.Row(r.Context(), stream)
 	if err != nil {
 		return answer{}, err
 	}
-	if started.Existed {
+	view := ViewRow(row)
+	if !row.Open {
+		whole, err := s.view(r.Context(), stream)
+		if err != nil {
+			return answer{}, err
+		}
+		view = *whole
+	}
+	if to.Existed {
 		return ok(view)
 	}
 	return answer{http.StatusCreated, view}, nil
@@ -47,28 +62,34 @@ const patience = 30 * time.Second
 
 func (s *Server) get(r *http.Request) (answer, error) {
 	stream := s.stream(r)
-	wait := r.URL.Query().Get("wait") == "true" && s.Watch != nil
-	var over <-chan time.Time
-	if wait {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		over = timer.C
-	}
-	for {
-		var moved <-chan struct{}
-		if wait {
-			moved = s.Watch(stream) // before the read: what happens in between closes it
+	if r.URL.Query().Get("wait") == "true" && s.Watch != nil {
+		if err := s.wait(r.Context(), stream); err != nil {
+			return answer{}, err
 		}
-		view, err := s.view(r.Context(), stream)
-		if err != nil || !wait || view.Ended() {
-			return answer{http.StatusOK, view}, err
+	}
+	view, err := s.view(r.Context(), stream)
+	return answer{http.StatusOK, view}, err
+}
+
+// wait returns when an execution has ended, or when patience is at its end.
+func (s *Server) wait(ctx context.Context, stream eventstore.Stream) error {
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	for {
+		moved := s.Watch(stream) // before the read: what happens in between closes it
+		row, err := s.Worker.Store.Row(ctx, stream)
+		switch {
+		case errors.Is(err, eventstore.ErrNotFound), err == nil && !row.Open:
+			return nil
+		case err != nil:
+			return err
 		}
 		select {
 		case <-moved:
-		case <-over:
-			return ok(view)
-		case <-r.Context().Done():
-			return answer{}, r.Context().Err()
+		case <-over.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

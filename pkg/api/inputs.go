@@ -8,19 +8,16 @@ import (
 	"github.com/wovyr/wovyr/pkg/client"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/expr"
+	"github.com/wovyr/wovyr/pkg/schema"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-// ask hands an input to an execution that must exist.
+// ask hands an input to an execution that must exist. One that it would refuse now is refused at once, for later nobody could be told.
 func (s *Server) ask(r *http.Request, in workflow.Input) (answer, error) {
 	stream := s.stream(r)
-	head, err := s.Worker.Store.Head(r.Context(), stream)
-	if err != nil {
+	if err := s.Worker.Check(r.Context(), stream, in); err != nil {
 		return answer{}, err
-	}
-	if head == 0 {
-		return answer{}, worker.ErrNoExecution
 	}
 	if err := s.Ask(r.Context(), stream, in); err != nil {
 		return answer{}, err
@@ -107,11 +104,16 @@ func (s *Server) move(r *http.Request) (answer, error) {
 	if !slices.Contains([]workflow.Move{workflow.MoveRetry, workflow.MoveComplete, workflow.MoveSkip, workflow.MoveFail, workflow.MoveResume}, move) {
 		return answer{}, problem(http.StatusBadRequest, "body", "move must be retry, complete, skip, fail or resume", "")
 	}
+	if in.Error != nil {
+		if err := checkError(in.Error); err != nil {
+			return answer{}, err
+		}
+	}
 	output, err := payload(in.Output)
 	if err != nil {
 		return answer{}, err
 	}
-	return s.ask(r, workflow.OperatorMove{ID: s.id(in.ID), Move: move, Step: in.Step, By: in.By, Output: output})
+	return s.ask(r, workflow.OperatorMove{ID: s.id(in.ID), Move: move, Step: in.Step, By: in.By, Output: output, Error: in.Error})
 }
 
 func (s *Server) decide(r *http.Request) (answer, error) {
@@ -128,7 +130,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	step := r.PathValue("step")
-	open := slices.ContainsFunc(snap.Commands, func(c workflow.Command) bool { t, ok := c.(workflow.AwaitTask); return ok && t.Step == step })
+	task, open := taskAt(snap.Commands, step)
 	if !open {
 		return answer{}, problem(http.StatusConflict, "task.closed", "there is no open task at step "+step, "list the open ones at /v1/tasks")
 	}
@@ -136,7 +138,21 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if verdict == workflow.VerdictApprove {
+		if wrong := schema.New().Check(task.Form, data.JSON, "task.answer", "the answer"); wrong != nil {
+			return answer{}, wrong
+		}
+	}
 	return s.ask(r, workflow.TaskDecision{ID: s.id(in.ID), Step: step, By: in.By, Verdict: verdict, Answer: data, Comment: in.Comment, To: in.To})
+}
+
+func taskAt(commands []workflow.Command, step string) (workflow.AwaitTask, bool) {
+	for _, c := range commands {
+		if t, ok := c.(workflow.AwaitTask); ok && t.Step == step {
+			return t, true
+		}
+	}
+	return workflow.AwaitTask{}, false
 }
 
 // tasks lists the open tasks of waiting executions: of a page of executions, so a page of tasks can be short or empty with more to come.
@@ -178,11 +194,18 @@ func (s *Server) callback(r *http.Request) (answer, error) {
 		if result.Output.IsZero() {
 			result.Output = workflow.Inline(workflow.Null)
 		}
-	} else if in.Error.Code == "" || !in.Error.Category.Valid() {
-		return answer{}, problem(http.StatusBadRequest, "body", "error needs a code and a category", "category is activity, workflow, infrastructure or external")
+	} else if err := checkError(in.Error); err != nil {
+		return answer{}, err
 	}
 	if err := s.Ask(r.Context(), stream, result); err != nil {
 		return answer{}, err
 	}
 	return accepted()
+}
+
+func checkError(e *workflow.Error) error {
+	if e.Code == "" || !e.Category.Valid() {
+		return problem(http.StatusBadRequest, "body", "error needs a code and a category", "category is activity, workflow, infrastructure or external")
+	}
+	return nil
 }

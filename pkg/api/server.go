@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -46,6 +47,8 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/executions":                    s.list,
 		"GET /v1/executions/{id}":               s.get,
 		"GET /v1/executions/{id}/history":       s.history,
+		"GET /v1/executions/{id}/proof":         s.proof,
+		"POST /v1/executions/{id}/redrive":      s.redrive,
 		"POST /v1/executions/{id}/signals":      s.signal,
 		"POST /v1/executions/{id}/cancel":       s.cancel,
 		"POST /v1/executions/{id}/moves":        s.move,
@@ -120,6 +123,8 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 	var p *client.Problem
 	var reused *worker.KeyReusedError
 	var unknown *worker.UnknownWorkflowError
+	var refused *engine.RefusedError
+	var corrupt *eventstore.CorruptError
 	var typed *workflow.Error
 	var quota *eventstore.QuotaError
 	var limit *eventstore.LimitError
@@ -136,6 +141,10 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 		return &client.Problem{Status: http.StatusNotFound, Code: "workflow.unknown", Title: unknown.Error()}
 	case errors.As(err, &reused):
 		return &client.Problem{Status: http.StatusConflict, Code: "key.reused", Title: reused.Error()}
+	case errors.As(err, &refused):
+		return &client.Problem{Status: http.StatusConflict, Code: "refused", Title: refused.Reason}
+	case errors.As(err, &corrupt):
+		return &client.Problem{Status: http.StatusInternalServerError, Code: "history.corrupt", Title: corrupt.Error()}
 	case errors.As(err, &typed):
 		return &client.Problem{Status: http.StatusBadRequest, Code: typed.Code, Title: typed.Message}
 	case errors.As(err, &quota):

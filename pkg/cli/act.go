@@ -80,19 +80,10 @@ func (s *start) run(ctx context.Context, name string) error {
 		return err
 	}
 	e, err := to.Start(ctx, client.StartRequest{Workflow: name, Version: s.version, Input: json.RawMessage(input), Key: s.key, Labels: s.labels})
-	for err == nil && s.wait && !e.Ended() {
-		e, err = to.Wait(ctx, e.ID)
-	}
 	if err != nil {
 		return err
 	}
-	if err := s.print(e, func(w io.Writer) error { return writeExecution(w, e) }); err != nil {
-		return err
-	}
-	if s.wait {
-		return endOf(&e)
-	}
-	return nil
+	return s.show(ctx, to, e, s.wait)
 }
 
 func newSignal(env Environment) *cobra.Command {

@@ -42,6 +42,14 @@ func silent(err error) bool {
 	return errors.Is(err, errRefused) || errors.Is(err, errNotCompleted) || errors.Is(err, errInterrupted) || errors.Is(err, errTestsFailed)
 }
 
+// brokenHistory turns the finding that a history is broken into a failure.
+func brokenHistory(err error) error {
+	if p := (*client.Problem)(nil); errors.As(err, &p) && p.Code == "history.corrupt" {
+		return failure{err}
+	}
+	return err
+}
+
 // codeOf gives the exit code of a command's error.
 func codeOf(err error) int {
 	switch {

@@ -21,6 +21,7 @@ type reader interface {
 	Get(ctx context.Context, id string) (client.Execution, error)
 	List(ctx context.Context, query url.Values) (client.Page[client.Execution], error)
 	History(ctx context.Context, id, after string) (client.Page[client.Event], error)
+	Verify(ctx context.Context, id string) (client.Proof, error)
 }
 
 var formats = []string{"table", "json", "yaml"}
@@ -104,7 +105,12 @@ func writeExecution(w io.Writer, e client.Execution) error {
 	if e.Error != nil {
 		rows = append(rows, [2]string{"error", e.Error.Error()})
 	}
-	rows = append(rows, [2]string{"input", string(e.Input)}, [2]string{"output", string(e.Output)})
+	if len(e.Input) > 0 {
+		rows = append(rows, [2]string{"input", string(e.Input)})
+	}
+	if e.Ended() {
+		rows = append(rows, [2]string{"output", string(e.Output)})
+	}
 	for _, row := range rows {
 		if _, err := fmt.Fprintf(w, "%s\t%s\n", row[0], row[1]); err != nil {
 			return err

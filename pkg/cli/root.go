@@ -81,7 +81,10 @@ which editors complete and check them while you type.`,
 	}
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodesHelp)
 	root.AddCommand(newRun(env), newDev(env), newDeploy(env), newStart(env), newGet(env), newList(env), newHistory(env), newSignal(env), newTask(env),
-		newCancel(env), newValidate(env), newGraph(env), newTest(env), newSchema(env), newVersion(env))
+		newCancel(env), newPublish(env), newRedrive(env), newVerify(env), newValidate(env), newGraph(env), newTest(env), newSchema(env), newVersion(env))
+	for _, m := range moves {
+		root.AddCommand(newMove(env, m))
+	}
 	return root
 }
 

@@ -191,11 +191,15 @@ func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input w
 	stream := eventstore.Stream{Tenant: node.Tenant, ID: id}
 	for {
 		moved := n.Watch(stream)
-		snap, err := n.Worker.Inspect(ctx, stream)
+		row, err := n.Store.Row(ctx, stream)
 		if err != nil {
 			return nil, machine(ctx, err)
 		}
-		if snap.Status.Terminal() {
+		if !row.Open {
+			snap, err := n.Worker.Inspect(ctx, stream)
+			if err != nil {
+				return nil, machine(ctx, err)
+			}
 			return api.View(ctx, n.Worker, snap)
 		}
 		select {

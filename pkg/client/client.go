@@ -145,6 +145,18 @@ func (c *Client) Move(ctx context.Context, id string, m OperatorMove) error {
 	return c.post(ctx, execution(id)+"/moves", m, nil)
 }
 
+// Redrive starts a new execution that takes over what an ended one completed.
+func (c *Client) Redrive(ctx context.Context, id string, r RedriveRequest) (e Execution, err error) {
+	err = c.post(ctx, execution(id)+"/redrive", r, &e)
+	return e, err
+}
+
+// Verify checks the chain of an execution's history.
+func (c *Client) Verify(ctx context.Context, id string) (p Proof, err error) {
+	err = c.call(ctx, http.MethodGet, execution(id)+"/proof", nil, nil, "", &p)
+	return p, err
+}
+
 // Tasks returns the open tasks.
 func (c *Client) Tasks(ctx context.Context, query url.Values) (p Page[Task], err error) {
 	err = c.call(ctx, http.MethodGet, "/v1/tasks", query, nil, "", &p)

@@ -116,8 +116,30 @@ type OperatorMove struct {
 	ID     string          `json:"id,omitempty"`
 	Move   string          `json:"move"` // retry, complete, skip, fail, resume
 	Step   string          `json:"step,omitempty"`
-	Output json.RawMessage `json:"output,omitempty"`
+	Output json.RawMessage `json:"output,omitempty"` // of complete
+	Error  *workflow.Error `json:"error,omitempty"`  // of fail; none: the step's own
 	By     string          `json:"by,omitempty"`
+}
+
+// RedriveRequest asks for a new execution that goes on where an ended one failed or was cancelled.
+type RedriveRequest struct {
+	// Key is an idempotency key: the same key finds the same execution.
+	Key string `json:"key,omitempty"`
+	// Version is the version to go on with; empty: that of the ended execution.
+	Version string `json:"version,omitempty"`
+	// From are steps that run again, with all that follows on them; empty: those that did not end well.
+	From []string `json:"from,omitempty"`
+	// Input replaces the input; none keeps it.
+	Input json.RawMessage `json:"input,omitempty"`
+	By    string          `json:"by,omitempty"`
+}
+
+// Proof says that a history is one unbroken chain, up to its head.
+type Proof struct {
+	Execution string `json:"execution_id"`
+	Commits   int    `json:"commits"`
+	Events    uint64 `json:"events"`
+	Hash      string `json:"hash"` // of the last commit: it stands for the whole history
 }
 
 // Problem is the body of every answer that is not a success (RFC 9457).

@@ -41,5 +41,10 @@ func (s *Store) History(ctx context.Context, id, after string) (client.Page[clie
 	return s.client.History(ctx, id, after)
 }
 
+// Verify implements the checking of a history.
+func (s *Store) Verify(ctx context.Context, id string) (client.Proof, error) {
+	return s.client.Verify(ctx, id)
+}
+
 // Close closes the folder.
 func (s *Store) Close() error { return s.store.Close() }
