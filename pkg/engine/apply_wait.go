@@ -238,7 +238,10 @@ func (x *fold) leaveChild(in inst, o *workflow.OpenStep, status workflow.Status)
 		return
 	}
 	for i := range o.Scope.Shards {
-		if o.Scope.Shards[i].State == workflow.ShardOpen {
+		if s := &o.Scope.Shards[i]; s.State == workflow.ShardOpen {
+			s.State = workflow.ShardCancelled
+			o.Scope.Open--
+			o.Scope.Done++
 			x.s.Closing = append(x.s.Closing, closing(x.shardLink(in, i), mode, "step "+in.path+" ended"))
 		}
 	}

@@ -133,7 +133,8 @@ func (x *fold) sideOf(host inst, suffix, path string) (inst, bool) {
 	in := inst{frame: host.frame, path: path, host: &host}
 	switch {
 	case suffix == undoSuffix:
-		if in.node = host.node.undo; in.node == nil {
+		in.node = host.node.undo
+		if top := len(x.s.Undo) - 1; top >= 0 && len(x.s.Undo[top].Shards) > 0 {
 			in.node = undoShards
 		}
 		return x.sided(in, &x.s.Undoing)

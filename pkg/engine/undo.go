@@ -13,7 +13,7 @@ func (x *fold) pushUndo(in inst, status workflow.Status, o *workflow.OpenStep) {
 		return
 	}
 	if shards := x.undoableShards(in, o); len(shards) > 0 && (in.node.undo == nil || status != workflow.StatusCompleted) {
-		x.stack(workflow.Undoable{Step: in.path, Shards: shards})
+		x.stack(in, workflow.Undoable{Step: in.path, Shards: shards})
 		return
 	}
 	c := in.node.step.Compensate
@@ -32,14 +32,14 @@ func (x *fold) pushUndo(in inst, status workflow.Status, o *workflow.OpenStep) {
 	if status == workflow.StatusCompleted && len(in.node.bodies) > 0 {
 		x.dropUndo(in.path + "/")
 	}
-	x.stack(workflow.Undoable{Step: in.path})
-	for f := in.frame; f != nil; f = f.Parent {
-		f.Undo++
-	}
+	x.stack(in, workflow.Undoable{Step: in.path})
 }
 
 // stack puts an entry on the stack: what was taken over below what this execution did, in the order of the other one.
-func (x *fold) stack(u workflow.Undoable) {
+func (x *fold) stack(in inst, u workflow.Undoable) {
+	for f := in.frame; f != nil; f = f.Parent {
+		f.Undo++
+	}
 	at := len(x.s.Undo)
 	if i, ok := x.taken(u.Step); ok && x.s.Origin.Redrive.Taken[i].Order > 0 {
 		u.Order, u.Taken = x.s.Origin.Redrive.Taken[i].Order, true
@@ -70,9 +70,6 @@ func (x *fold) dropUndo(prefix string) {
 
 // unlinkUndo takes the entry's weight off the frames that hold it.
 func (x *fold) unlinkUndo(u workflow.Undoable) {
-	if len(u.Shards) > 0 {
-		return
-	}
 	if in, ok := x.lead(u.Step); ok {
 		for f := in.frame; f != nil; f = f.Parent {
 			f.Undo--
