@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -226,5 +228,25 @@ func BenchmarkRestart(b *testing.B) {
 		}
 		require.Equal(b, executions, n)
 		require.NoError(b, s.Close())
+	}
+}
+
+// BenchmarkDisk is the floor: 12 KB written to where a file has room, and synced, as the smallest transaction does.
+func BenchmarkDisk(b *testing.B) {
+	f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+	require.NoError(b, err)
+	defer f.Close()
+	const room, page = 4 << 20, 12 << 10
+	_, err = f.Write(make([]byte, room))
+	require.NoError(b, err)
+	require.NoError(b, f.Sync())
+	block := make([]byte, page)
+	for i := 0; b.Loop(); i++ {
+		if _, err := f.WriteAt(block, int64(i*page%(room-page))); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

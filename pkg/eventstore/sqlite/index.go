@@ -80,7 +80,7 @@ func listing(tenant string, f eventstore.Filter) (string, []any) {
 	const from = `SELECT ` + columns + `FROM streams s INDEXED BY `
 	switch {
 	case f.Parent != "":
-		return from + `streams_parent WHERE s.workflow IS NOT NULL AND s.tenant=? AND s.parent <> '' AND s.parent=?`, []any{tenant, f.Parent}
+		return from + `streams_parent WHERE s.workflow IS NOT NULL AND s.tenant=? AND s.parent=?`, []any{tenant, f.Parent}
 	case f.Label.Key != "":
 		return `SELECT ` + columns + `FROM labels l CROSS JOIN streams s ON s.id=l.stream WHERE l.tenant=? AND l.key=? AND l.value=?`,
 			[]any{tenant, f.Label.Key, f.Label.Value}
@@ -134,13 +134,13 @@ func (s *Store) List(ctx context.Context, tenant string, f eventstore.Filter, p 
 // Overdue implements eventstore.Wakes.
 func (s *Store) Overdue(ctx context.Context, shard int, until int64, p eventstore.Page) ([]eventstore.Row, string, error) {
 	return s.wakes(ctx, shard, until, p, 14, `SELECT `+columns+`FROM streams s INDEXED BY streams_due
-		WHERE due>0 AND due>=? AND due<=? AND (due>? OR id>?) ORDER BY due, id LIMIT ?`)
+		WHERE due>=? AND due<=? AND (due>? OR id>?) ORDER BY due, id LIMIT ?`)
 }
 
 // Purgeable implements eventstore.Wakes.
 func (s *Store) Purgeable(ctx context.Context, shard int, until int64, p eventstore.Page) ([]eventstore.Row, string, error) {
 	return s.wakes(ctx, shard, until, p, 15, `SELECT `+columns+`FROM streams s INDEXED BY streams_purge
-		WHERE purge>0 AND purge>=? AND purge<=? AND (purge>? OR id>?) ORDER BY purge, id LIMIT ?`)
+		WHERE purge>=? AND purge<=? AND (purge>? OR id>?) ORDER BY purge, id LIMIT ?`)
 }
 
 // wakes reads a page in the order of a time that is the given column. All rows are in shard 0: one process sweeps alone.

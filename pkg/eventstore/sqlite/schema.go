@@ -25,8 +25,8 @@ CREATE TABLE streams(
   revision INTEGER NOT NULL DEFAULT 0,
   updated INTEGER NOT NULL DEFAULT 0,
   wake INTEGER NOT NULL DEFAULT 0,
-  due INTEGER NOT NULL DEFAULT 0,
-  purge INTEGER NOT NULL DEFAULT 0,
+  due INTEGER,
+  purge INTEGER,
   repairs INTEGER NOT NULL DEFAULT 0,
   open INTEGER NOT NULL DEFAULT 0,
   status TEXT,
@@ -41,9 +41,9 @@ CREATE UNIQUE INDEX streams_name ON streams(tenant, name);
 CREATE INDEX streams_started ON streams(tenant, started DESC, id) WHERE workflow IS NOT NULL;
 CREATE INDEX streams_workflow ON streams(tenant, workflow, started DESC, id) WHERE workflow IS NOT NULL;
 CREATE INDEX streams_status ON streams(tenant, status, started DESC, id) WHERE workflow IS NOT NULL;
-CREATE INDEX streams_parent ON streams(tenant, parent, started DESC, id) WHERE parent <> '';
-CREATE INDEX streams_due ON streams(due, id) WHERE due > 0;
-CREATE INDEX streams_purge ON streams(purge, id) WHERE purge > 0;
+CREATE INDEX streams_parent ON streams(tenant, parent, started DESC, id) WHERE parent IS NOT NULL;
+CREATE INDEX streams_due ON streams(due, id) WHERE due IS NOT NULL;
+CREATE INDEX streams_purge ON streams(purge, id) WHERE purge IS NOT NULL;
 CREATE TABLE labels(
   tenant TEXT NOT NULL,
   key TEXT NOT NULL,

@@ -85,8 +85,8 @@ func (w *writer) create(s eventstore.Stream, head uint64, r *eventstore.Row) (*s
 		st.took(*r)
 		result, err = w.conn.exec(`INSERT INTO streams(tenant, name, head, version, revision, updated, wake, repairs, due, purge, open, status, outcome,
 			workflow, definition, parent, started, labels) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			s.Tenant, s.ID, head, r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, r.Due, r.Purge, r.Open, r.Status, r.Outcome,
-			r.Workflow, r.Definition, r.Parent, r.Started, packLabels(r.Labels))
+			s.Tenant, s.ID, head, r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, null(r.Due), null(r.Purge), r.Open, r.Status, r.Outcome,
+			r.Workflow, r.Definition, null(r.Parent), r.Started, packLabels(r.Labels))
 	}
 	if err != nil {
 		return nil, err
@@ -120,10 +120,10 @@ func (w *writer) setRow(st *streamState, r eventstore.Row, head uint64) error {
 			head, r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, st.id)
 	case same:
 		_, err = w.conn.exec(`UPDATE streams SET head=?, version=?, revision=?, updated=?, wake=?, repairs=?, due=? WHERE id=?`,
-			head, r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, r.Due, st.id)
+			head, r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, null(r.Due), st.id)
 	default:
 		_, err = w.conn.exec(`UPDATE streams SET head=?, version=?, revision=?, updated=?, wake=?, repairs=?, due=?, purge=?, open=?, status=?, outcome=? WHERE id=?`,
-			head, r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, r.Due, r.Purge, r.Open, r.Status, r.Outcome, st.id)
+			head, r.Version, r.Revision, r.Updated, r.Wake, r.Repairs, null(r.Due), null(r.Purge), r.Open, r.Status, r.Outcome, st.id)
 	}
 	if err == nil && st.version == 0 {
 		err = w.fixRow(st.id, r)
@@ -131,6 +131,15 @@ func (w *writer) setRow(st *streamState, r eventstore.Row, head uint64) error {
 	st.head = head
 	st.took(r)
 	return err
+}
+
+// null is NULL for a zero value, which is then in no index.
+func null[T comparable](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
 }
 
 // took remembers a row.
@@ -142,7 +151,7 @@ func (st *streamState) took(r eventstore.Row) {
 // fixRow stores the part of a row that never changes.
 func (w *writer) fixRow(id int64, r eventstore.Row) error {
 	_, err := w.conn.exec(`UPDATE streams SET workflow=?, definition=?, parent=?, started=?, labels=? WHERE id=?`,
-		r.Workflow, r.Definition, r.Parent, r.Started, packLabels(r.Labels), id)
+		r.Workflow, r.Definition, null(r.Parent), r.Started, packLabels(r.Labels), id)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +169,67 @@ func TestQueriesUseIndexes(t *testing.T) {
 	require.Greater(t, explained, 20)
 }
 
+// pagesTouched counts the pages that readers asked for so far.
+func (s *Store) pagesTouched(t *testing.T) (n int) {
+	for range readers {
+		c := <-s.pool
+		for _, op := range []driver.DBStatusOp{driver.DBStatusCacheHit, driver.DBStatusCacheMiss} {
+			count, _, err := c.db.(driver.DBStatus).Status(op, false)
+			require.NoError(t, err)
+			n += count
+		}
+		s.pool <- c
+	}
+	return n
+}
+
+// TestPagesDoNotGrow counts the pages of the file that each page of a list touches: the last ones no more than the first.
+func TestPagesDoNotGrow(t *testing.T) {
+	s := openTest(t)
+	const rows = 20_000
+	require.NoError(t, s.write(t.Context(), nil, 0, func(w *writer) error {
+		for i := range rows {
+			r := eventstore.Row{
+				Stream: eventstore.Stream{Tenant: "acme", ID: fmt.Sprint("order-", i)}, Version: 1, Workflow: "order", Status: "running", Parent: "batch",
+				Started: int64(1 + i), Due: int64(1 + i), Purge: int64(1 + i), Labels: []eventstore.Label{{Key: "team", Value: "commerce"}},
+			}
+			if _, err := w.create(r.Stream, 0, &r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	list := func(f eventstore.Filter) func(eventstore.Page) ([]eventstore.Row, string, error) {
+		return func(p eventstore.Page) ([]eventstore.Row, string, error) { return s.List(t.Context(), "acme", f, p) }
+	}
+	for name, read := range map[string]func(eventstore.Page) ([]eventstore.Row, string, error){
+		"all": list(eventstore.Filter{}), "status": list(eventstore.Filter{Status: "running"}), "workflow": list(eventstore.Filter{Workflow: "order"}),
+		"parent": list(eventstore.Filter{Parent: "batch"}), "label": list(eventstore.Filter{Label: eventstore.Label{Key: "team", Value: "commerce"}}),
+		"from": list(eventstore.Filter{StartedFrom: 1}), "before": list(eventstore.Filter{StartedBefore: rows + 1}),
+		"overdue": func(p eventstore.Page) ([]eventstore.Row, string, error) {
+			return s.Overdue(t.Context(), 0, eventstore.MaxTime, p)
+		},
+		"purgeable": func(p eventstore.Page) ([]eventstore.Row, string, error) {
+			return s.Purgeable(t.Context(), 0, eventstore.MaxTime, p)
+		},
+	} {
+		var touched []int
+		seen := 0
+		for cursor := ""; ; {
+			before := s.pagesTouched(t)
+			page, next, err := read(eventstore.Page{Cursor: cursor, Limit: 500})
+			require.NoError(t, err)
+			touched = append(touched, s.pagesTouched(t)-before)
+			seen += len(page)
+			if cursor = next; next == "" {
+				break
+			}
+		}
+		require.Equal(t, rows, seen, name)
+		require.LessOrEqual(t, slices.Max(touched[1:]), touched[0]*3/2+20, name)
+	}
+}
+
 // TestLoadDoesNotGrow counts the pages that a load touches after a short history and after one of 20,000 commits.
 func TestLoadDoesNotGrow(t *testing.T) {
 	s := openTest(t)
@@ -184,23 +246,11 @@ func TestLoadDoesNotGrow(t *testing.T) {
 				return nil
 			}))
 		}
-		pages := func() (n int) {
-			for range readers {
-				c := <-s.pool
-				for _, op := range []driver.DBStatusOp{driver.DBStatusCacheHit, driver.DBStatusCacheMiss} {
-					count, _, err := c.db.(driver.DBStatus).Status(op, false)
-					require.NoError(t, err)
-					n += count
-				}
-				s.pool <- c
-			}
-			return n
-		}
-		before := pages()
+		before := s.pagesTouched(t)
 		n, err := read(stream)
 		require.NoError(t, err)
 		require.Equal(t, 20, n)
-		return pages() - before
+		return s.pagesTouched(t) - before
 	}
 	for name, read := range map[string]func(eventstore.Stream) (int, error){
 		"tail": func(x eventstore.Stream) (int, error) { all, err := s.Tail(t.Context(), x); return len(all), err },
