@@ -145,16 +145,6 @@ func (s *site) loop() *block {
 	return s.block.loop()
 }
 
-// knows reports whether a step that an expression names can be seen by it.
-func (s *site) knows(r expr.Read) bool {
-	for _, known := range s.steps {
-		if known.previous == (r.Root == "previous") && len(r.Path) > 0 && known.Path[0] == r.Path[0] {
-			return true
-		}
-	}
-	return false
-}
-
 // ---- places ----
 
 // leaves yields the text of each part of a site that may hold expressions, with the place of its first character.
