@@ -77,7 +77,7 @@ func applyStarted(x *fold, e workflow.ActivityStarted) error {
 	if err != nil {
 		return err
 	}
-	o.Worker, o.LeaseUntil, o.TimeoutAt, o.ScheduleBy = e.Worker, e.LeaseUntil, e.TimeoutAt, 0
+	o.Worker, o.LeaseUntil, o.TimeoutAt, o.WaitBy, o.ScheduleBy = e.Worker, e.LeaseUntil, e.TimeoutAt, e.WaitBy, 0
 	if e.By != "" {
 		o.By = e.By
 	}

@@ -11,12 +11,12 @@ import (
 
 // openBody starts a step with bodies: timeout is start to close of the whole.
 func (t *Turn) openBody(in inst) bool {
-	limit, err := duration(in.node.step.Timeout, t.lazily(in))
+	l, err := t.limitsOf(in, t.lazily(in))
 	if err != nil {
 		t.failStart(in, err)
 		return false
 	}
-	t.begin(in, t.env.By, limit)
+	t.begin(in, t.env.By, l)
 	return true
 }
 

@@ -32,7 +32,7 @@ func startChild(t *Turn, in inst) {
 	if err == nil && !e.Wait && len(t.s.Children) >= MaxChildren {
 		err = workflow.Errorf("children.too_many", workflow.CategoryWorkflow, "the execution has started %d children without waiting for them", MaxChildren)
 	}
-	limit, bad := duration(in.node.step.Timeout, a)
+	l, bad := t.limitsOf(in, a)
 	if err == nil {
 		err = bad
 	}
@@ -43,15 +43,15 @@ func startChild(t *Turn, in inst) {
 	if c.With == nil {
 		e.Input = workflow.Inline(workflow.Value("{}"))
 	}
-	t.request(in, e, limit)
+	t.request(in, e, l)
 }
 
 // request starts a child for a step, if that still fits into the decision.
-func (t *Turn) request(in inst, e workflow.ChildRequested, timeout int64) {
+func (t *Turn) request(in inst, e workflow.ChildRequested, l limits) {
 	if !t.fits(weighPayload(e.Input) + 256) {
 		return
 	}
-	t.begin(in, t.env.By, timeout)
+	t.begin(in, t.env.By, l)
 	e.Child = childID(t.s, in.path, in.open().Attempt)
 	t.move(e)
 	t.ask(in)

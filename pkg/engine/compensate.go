@@ -88,7 +88,7 @@ func (t *Turn) startShardUndo(in inst) {
 	if in.step.State == fsm.ActivityStateRetrying() {
 		e.Child += decimal(in.open().Attempt + 1)
 	}
-	t.begin(in, t.env.By, 0)
+	t.begin(in, t.env.By, limits{})
 	t.move(e)
 	t.ask(in)
 }

@@ -35,13 +35,13 @@ func startEvent(t *Turn, in inst) {
 		}
 		e.Patterns = append(e.Patterns, workflow.AwaitedPattern{Kind: p.Type, Key: key, AnyKey: p.Key == nil, From: p.From})
 	}
-	limit, err := duration(in.node.step.WaitTimeout, a)
+	l, err := t.limitsOf(in, a)
 	if err != nil {
 		t.failStart(in, err)
 		return
 	}
-	e.WaitBy = deadline(t.now, limit)
-	t.begin(in, t.env.By, 0)
+	t.begin(in, t.env.By, l)
+	e.WaitBy = in.open().WaitBy
 	t.move(e)
 	for i := range t.s.Early {
 		if early := t.s.Early[i]; t.fitsEvent(in, &early) {

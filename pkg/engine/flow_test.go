@@ -260,6 +260,14 @@ steps:
 steps:
   a: { event: { type: Paid, timeout: 1h }, on_error: [ { match: 'error.code == "timeout.wait"', continue: late } ] }
 `, want: `Completed completed {"a":"late"}`},
+	{name: "timeouts of steps that wait", doc: `
+steps:
+  a: { timer: { for: 2h }, timeout: 1h, on_error: [ { continue: '${ error.code }' } ] }
+  b: { timer: { for: 2h }, wait_timeout: 1h, on_error: [ { continue: '${ error.code }' } ] }
+  c: { workflow: { name: other }, wait_timeout: 1h, on_error: [ { continue: '${ error.code }' } ] }
+  d: { workflow: { name: other }, timeout: 1h, on_error: [ { continue: '${ error.code }' } ] }
+  e: { human: { title: x }, timeout: 1h, on_error: [ { continue: '${ error.code }' } ] }
+`, want: `Completed completed {"a":"timeout.activity","b":"timeout.wait","c":"timeout.wait","d":"timeout.activity","e":"timeout.activity"}`},
 	{name: "group timeout", doc: `
 steps:
   g: { group: { steps: { t: { timer: { for: 2h } }, u: { event: { type: X } } } }, timeout: 1h, on_error: [ { continue: late } ] }

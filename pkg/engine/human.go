@@ -24,10 +24,16 @@ func startHuman(t *Turn, in inst) {
 		t.failStart(in, err)
 		return
 	}
+	l, err := t.limitsOf(in, t.lazily(in))
+	if err != nil {
+		t.failStart(in, err)
+		return
+	}
 	if !t.fits(weighPayload(task.Details) + 256) {
 		return
 	}
-	t.begin(in, t.env.By, 0)
+	t.begin(in, t.env.By, l)
+	task.WaitBy = in.open().WaitBy
 	t.move(task)
 	t.ask(in)
 	t.notify(in)
@@ -50,11 +56,6 @@ func (t *Turn) newTask(in inst) (workflow.TaskCreated, *workflow.Error) {
 	if task.Assignees, err = renderNames(h.Assignees, a); err != nil {
 		return task, err
 	}
-	limit, err := duration(in.node.step.WaitTimeout, a)
-	if err != nil {
-		return task, err
-	}
-	task.WaitBy = deadline(t.now, limit)
 	if task.Remind, err = t.moments(h.Remind, a); err != nil {
 		return task, err
 	}

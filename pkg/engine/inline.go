@@ -22,7 +22,7 @@ func (t *Turn) instant(in inst, bytes int, end func()) {
 	if !t.fits(bytes + 64) {
 		return
 	}
-	t.begin(in, "", 0)
+	t.begin(in, "", limits{})
 	end()
 }
 

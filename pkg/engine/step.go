@@ -159,15 +159,27 @@ func (t *Turn) dispatchReady() bool {
 	return false
 }
 
-// begin takes a step that the engine runs itself from Ready to Running. timeout is start to close.
-func (t *Turn) begin(in inst, by string, timeout int64) {
+// limits are how long a step that the engine runs itself may take, and may wait, in nanoseconds; 0: for ever.
+type limits struct{ timeout, wait int64 }
+
+// limitsOf evaluates `timeout` and `wait_timeout`.
+func (t *Turn) limitsOf(in inst, a *lazyActivation) (l limits, err *workflow.Error) {
+	if l.timeout, err = duration(in.node.step.Timeout, a); err != nil {
+		return l, err
+	}
+	l.wait, err = duration(in.node.step.WaitTimeout, a)
+	return l, err
+}
+
+// begin takes a step that the engine runs itself from Ready to Running.
+func (t *Turn) begin(in inst, by string, l limits) {
 	o := in.open()
 	attempt := max(o.Attempt, 1)
 	if in.step.State == fsm.ActivityStateRetrying() {
 		attempt = o.Attempt + 1
 	}
 	t.move(workflow.ActivityScheduled{Step: in.path, Attempt: attempt, Fence: o.Fence + 1, By: by})
-	t.move(workflow.ActivityStarted{Step: in.path, Fence: in.open().Fence, TimeoutAt: deadline(t.now, timeout)})
+	t.move(workflow.ActivityStarted{Step: in.path, Fence: in.open().Fence, TimeoutAt: deadline(t.now, l.timeout), WaitBy: deadline(t.now, l.wait)})
 }
 
 // walk brings a step to Running by the edges that are missing, without anybody running it (WF-006 §9).

@@ -22,7 +22,12 @@ func startTimer(t *Turn, in inst) {
 		t.failStart(in, err)
 		return
 	}
-	t.begin(in, t.env.By, 0)
+	l, err := t.limitsOf(in, t.lazily(in))
+	if err != nil {
+		t.failStart(in, err)
+		return
+	}
+	t.begin(in, t.env.By, l)
 	if at <= t.now {
 		t.complete(in, workflow.Payload{})
 		return

@@ -35,6 +35,7 @@ type ActivityStarted struct {
 	StartedAt  int64 `json:"started_at,omitempty" cbor:"5,keyasint,omitempty"`
 	LeaseUntil int64 `json:"lease_until,omitempty" cbor:"6,keyasint,omitempty"` // at least
 	TimeoutAt  int64 `json:"timeout_at,omitempty" cbor:"7,keyasint,omitempty"`  // start to close
+	WaitBy     int64 `json:"wait_by,omitempty" cbor:"9,keyasint,omitempty"`     // deadline of wait_timeout
 	Walked     bool  `json:"walked,omitempty" cbor:"8,keyasint,omitempty"`
 }
 
