@@ -291,11 +291,13 @@ func (d *driver) noise() workflow.Input {
 func checkHistory(t require.TestingT, x *execution) {
 	ends := map[string]int{}
 	var completed, undone []string
-	shards := map[string]int{} // undone one by one, under the same name
+	rank := takenOrder(x)
+	shards, requested := map[string]int{}, map[string]bool{} // undone one by one, under the same name
 	for _, r := range x.events {
 		switch e := r.Event.(type) {
 		case workflow.ChildRequested:
-			if e.Undo != "" {
+			if e.Undo != "" && !requested[e.Undo] {
+				requested[e.Undo] = true
 				shards[e.Step]++
 			}
 		case workflow.ActivityCompleted:
@@ -324,14 +326,27 @@ func checkHistory(t require.TestingT, x *execution) {
 		}
 		require.Equal(t, max(shards[step], 1), n, "step %s came to its end %d times", step, n)
 	}
-	requireReverse(t, completed, slices.Compact(undone))
+	requireReverse(t, rank, completed, slices.Compact(undone))
+}
+
+// takenOrder ranks what was taken over by when it ended in the other execution: below all that ends here.
+func takenOrder(x *execution) map[string]int {
+	rank := map[string]int{}
+	created := x.events[0].Event.(workflow.WorkflowCreated)
+	if r := created.Origin.Redrive; r != nil {
+		for _, k := range r.Taken {
+			rank[k.Step] = int(k.Order) - 1<<30
+		}
+	}
+	return rank
 }
 
 // requireReverse: what was undone ended before, and was undone in the reverse order of the ends.
-func requireReverse(t require.TestingT, ended, undone []string) {
-	rank := map[string]int{}
+func requireReverse(t require.TestingT, rank map[string]int, ended, undone []string) {
 	for i, step := range ended {
-		rank[step] = i + 1
+		if rank[step] == 0 {
+			rank[step] = i + 1
+		}
 	}
 	for i, step := range undone {
 		require.NotZero(t, rank[step], "%s was undone and never ended", step)

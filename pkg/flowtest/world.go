@@ -51,6 +51,7 @@ type run struct {
 	id      string
 	subject *subject
 	state   *workflow.State
+	history []workflow.Recorded
 	origin  workflow.Origin
 	// prefix is the workflow's name before the paths of its steps, empty for the workflow under test; ours says that it is the
 	// execution under test, of its chain, or a shard of it.
@@ -171,6 +172,7 @@ func (w *world) decide(x *run, in workflow.Input) error {
 	refused := t.Handle(in)
 	d := t.Decision()
 	x.state = d.State
+	x.history = append(x.history, d.Events...)
 	for _, r := range d.Events {
 		w.record.add(x, r)
 		w.saw(x, r)
@@ -252,7 +254,10 @@ func (w *world) startChild(x *run, c workflow.StartChild) error {
 		Execution: c.Child, Tenant: c.Tenant, Workflow: c.Workflow, Definition: c.Definition, Hash: c.Hash, Correlation: c.Correlation,
 		Input: c.Input, Origin: workflow.Origin{Parent: &c.Parent, Shard: c.Shard},
 	}
-	if c.Shard != nil {
+	switch {
+	case c.Undo != "":
+		return w.undo(x, c)
+	case c.Shard != nil:
 		w.later(0, func() error { return w.start(x.subject, start) })
 		return nil
 	}
@@ -281,6 +286,20 @@ func (w *world) startChild(x *run, c workflow.StartChild) error {
 		}
 		return w.start(s, start)
 	})
+	return nil
+}
+
+// undo starts the execution that undoes what a shard completed.
+func (w *world) undo(x *run, c workflow.StartChild) error {
+	shard := w.runs[c.Undo]
+	if shard == nil {
+		return fmt.Errorf("there is no execution %s whose work could be undone", c.Undo)
+	}
+	start, err := engine.Undo(shard.history, c)
+	if err != nil {
+		return err
+	}
+	w.later(0, func() error { return w.start(x.subject, start) })
 	return nil
 }
 
