@@ -14,4 +14,9 @@ const (
 	NoSweep Bug = "no sweep"
 	// KeyByLast stores a commit under the number of its last event, so that batches of different length do not collide.
 	KeyByLast Bug = "key by the last event"
+	// StableID derives the deduplication ID of a timer's message from its content.
+	StableID Bug = "deterministic deduplication ID"
 )
+
+// Bugs lists them.
+var Bugs = []Bug{AcknowledgeFirst, EntryMoved, NoSweep, KeyByLast, StableID}

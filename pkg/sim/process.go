@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,18 +13,66 @@ import (
 
 // process is one worker process: it has a memory of its own, and loses it in a crash.
 type process struct {
-	world    *world
-	number   int
-	lives    int
-	worker   *worker.Worker
-	routines []*routine
+	world         *world
+	class, number int
+	lives         int
+	worker        *worker.Worker
+	routines      []*routine
+	skew          time.Duration
+	// cut is until when it reaches nobody, frozen until when it sleeps.
+	cut, frozen int64
 }
+
+func (w *world) bootAll() {
+	for class, n := range w.config.Processes {
+		for i := range n {
+			p := &process{world: w, class: class, number: i}
+			if s := w.config.Rates.Skew; s > 0 {
+				p.skew = w.between(-s, s)
+			}
+			p.boot()
+			w.processes[class] = append(w.processes[class], p)
+		}
+	}
+}
+
+func (w *world) all() []*process { return slices.Concat(w.processes[:]...) }
+
+// of picks a process of a class that can be reached.
+func (w *world) of(class int) *process {
+	p := w.processes[class][w.rng.IntN(len(w.processes[class]))]
+	for range 10 {
+		if p.cut <= w.now {
+			break
+		}
+		p = w.processes[class][w.rng.IntN(len(w.processes[class]))]
+	}
+	return p
+}
+
+// orchestrator picks a process that may write histories.
+func (w *world) orchestrator() *process {
+	class := classDefault
+	if len(w.processes[classSecond]) > 0 && w.chance(4) {
+		class = classSecond
+	}
+	return w.of(class)
+}
+
+func (p *process) commits() bool { return p.class != classOutside }
 
 // boot starts the process with an empty memory and a new name.
 func (p *process) boot() {
 	p.lives++
-	p.worker = p.world.newWorker(fmt.Sprintf("w%d.%d", p.number, p.lives))
+	p.worker = p.world.newWorker(p)
 }
+
+func (p *process) name() string {
+	return fmt.Sprintf("%c%d.%d", classes[p.class][0], p.number, p.lives)
+}
+
+// now is the time by the process' own clock.
+func (p *process) now() int64 { return p.world.now + int64(p.skew) }
 
 func (p *process) forget(r *routine) {
 	if i := slices.Index(p.routines, r); i >= 0 {
@@ -33,17 +82,39 @@ func (p *process) forget(r *routine) {
 
 // crash ends all that the process does, wherever it stands.
 func (p *process) crash() {
-	p.world.note("crash of w%d.%d", p.number, p.lives)
-	p.world.faults++
+	w := p.world
+	w.note("crash of %s", p.name())
+	w.report.Crashes++
 	routines := p.routines
 	p.routines = nil
 	for _, r := range routines {
 		r.killed = true
-		if r != p.world.running {
+		if r != w.running {
 			r.stop()
 		}
 	}
 	p.boot()
+}
+
+// weather lets something happen to the world, or not.
+func (w *world) weather() {
+	if !w.faulty() {
+		return
+	}
+	r, all := w.config.Rates, w.all()
+	p := all[w.rng.IntN(len(all))]
+	switch {
+	case w.chance(r.Partition):
+		p.cut = w.now + int64(w.between(5*time.Second, 3*time.Minute))
+		w.note("%s is cut off until %.3fs", p.name(), time.Duration(p.cut-epoch).Seconds())
+	case w.chance(r.Freeze):
+		p.frozen = w.now + int64(w.between(5*time.Second, 5*time.Minute))
+		w.note("%s sleeps until %.3fs", p.name(), time.Duration(p.frozen-epoch).Seconds())
+	case w.chance(r.Outage):
+		w.outage = w.now + int64(w.between(time.Second, 30*time.Second))
+		w.note("the store is away until %.3fs", time.Duration(w.outage-epoch).Seconds())
+	}
+	w.in(time.Minute, w.weather)
 }
 
 // at is a port: an effect on the outside. The process may crash just before it, and others get a turn.
@@ -52,14 +123,27 @@ func (w *world) at(what string) {
 	if r == nil {
 		return // set-up and checks, outside any process
 	}
-	w.effects++
+	w.report.Effects++
 	if w.faulty() && w.chance(w.config.Rates.Crash) {
-		w.note("%s: crash before %s", r.p.worker.Name, what)
+		w.note("%s: crash before %s", r.p.name(), what)
 		r.p.crash()
 		panic(crashed{})
 	}
 	r.pause(w.latency())
-	w.running = r
+}
+
+// call is a port that may not be reached.
+func (w *world) call(op string) error {
+	w.at(op)
+	switch r := w.running; {
+	case r == nil:
+		return nil
+	case r.p.cut > w.now:
+		return &eventstore.UnavailableError{Op: op, Err: errors.New("simulated: cut off")}
+	case w.outage > w.now || w.faulty() && w.chance(w.config.Rates.Unavailable):
+		return &eventstore.UnavailableError{Op: op, Err: errors.New("simulated")}
+	}
+	return nil
 }
 
 // latency is how long an effect takes.
@@ -71,26 +155,29 @@ func (w *world) latency() time.Duration {
 }
 
 // clock is worker.Clock in virtual time.
-type clock struct{ w *world }
+type clock struct{ p *process }
 
-// Now implements worker.Clock.
-func (c clock) Now() int64 { return c.w.now }
+// Now implements worker.Clock. Every look at it sees a later time.
+func (c clock) Now() int64 {
+	c.p.world.now++
+	return c.p.now()
+}
 
 // Every implements worker.Clock. A call of f is a routine of its own, in the process that asked.
 func (c clock) Every(d time.Duration, f func()) (stop func()) {
-	r := c.w.running
-	if r == nil {
+	w := c.p.world
+	if w.running == nil {
 		return func() {}
 	}
-	p, lives, over := r.p, r.p.lives, false
+	p, lives, over := c.p, c.p.lives, false
 	var again func()
 	again = func() {
 		if over || p.lives != lives {
 			return
 		}
-		p.start(func(*routine) { f() }, func() { c.w.in(d, again) })
+		p.start(func(*routine) { f() }, func() { w.in(d, again) })
 	}
-	c.w.in(d, again)
+	w.in(d, again)
 	return func() { over = true }
 }
 

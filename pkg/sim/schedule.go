@@ -110,6 +110,10 @@ func (p *process) start(f func(r *routine), after func()) {
 		if r.killed {
 			return
 		}
+		if sleeps := p.frozen - p.world.now; sleeps > 0 {
+			p.world.in(time.Duration(sleeps), advance)
+			return
+		}
 		p.world.running = r
 		pause, more := r.next()
 		p.world.running = nil

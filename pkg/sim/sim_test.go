@@ -13,38 +13,54 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 200, "how many seeds to run")
-	first = flag.Uint64("seed", 1, "the first seed")
-	only  = flag.String("scenarios", "", "names of scenarios, with commas; all if empty")
-	trace = flag.Bool("trace", false, "print what happens")
+	seeds   = flag.Int("seeds", 1000, "how many seeds to run")
+	first   = flag.Uint64("seed", 1, "the first seed")
+	only    = flag.String("scenarios", "", "names of scenarios, with commas; all if empty")
+	profile = flag.String("profile", "", "heavy, unswept or calm; the seed decides if empty")
+	trace   = flag.Bool("trace", false, "print what happens")
 )
 
-func config(t testing.TB, seed uint64) sim.Config {
-	var names []string
+// config is the simulation of a seed: two of four are heavy, one runs without a sweep, one is calm.
+func config(t testing.TB, seed uint64, names ...string) sim.Config {
 	if *only != "" {
 		names = strings.Split(*only, ",")
 	}
-	c := sim.Config{Seed: seed, Processes: 3, Rates: sim.HeavyRates(), Faults: 8 * time.Minute, Patience: 24 * time.Hour,
+	c := sim.Config{Seed: seed, Processes: [...]int{3, 1, 1}, Rates: sim.HeavyRates(), Faults: 8 * time.Minute, Patience: 24 * time.Hour,
 		Scenarios: scenarios(t, names...), Executions: 4}
+	switch p := *profile; {
+	case p == "unswept" || p == "" && seed%4 == 2:
+		c.Rates, c.Unswept = sim.UnsweptRates(), true
+	case p == "calm" || p == "" && seed%4 == 3:
+		c.Rates = sim.CalmRates()
+	}
 	if *trace {
 		c.Trace = os.Stdout
 	}
 	return c
 }
 
-// TestSeeds runs seed after seed under heavy faults and looks for violations.
+// TestSeeds runs seed after seed under faults and looks for violations.
 func TestSeeds(t *testing.T) {
-	c := config(t, 0)
-	var sum sim.Report
+	all := scenarios(t, strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })...)
+	sum := sim.Report{Outcomes: map[string]int{}}
+	began := time.Now()
 	for i := range *seeds {
-		c.Seed = *first + uint64(i)
+		c := config(t, *first+uint64(i), "chain")
+		c.Scenarios = all
 		r, err := sim.Run(c)
 		require.NoError(t, err)
-		require.Empty(t, r.Violations, "seed %d: go test ./pkg/sim -run TestSeeds -args -seed %d -seeds 1 -trace", c.Seed, c.Seed)
-		sum.Effects, sum.Faults, sum.Commits, sum.Activities = sum.Effects+r.Effects, sum.Faults+r.Faults, sum.Commits+r.Commits, sum.Activities+r.Activities
+		if len(r.Violations) > 0 {
+			t.Errorf("seed %d: %s\n\tgo test ./pkg/sim -run TestSeeds -args -seed %d -seeds 1 -trace", c.Seed, strings.Join(r.Violations, "\n\t"), c.Seed)
+		}
+		sum.Effects, sum.Crashes, sum.Commits, sum.Activities = sum.Effects+r.Effects, sum.Crashes+r.Crashes, sum.Commits+r.Commits, sum.Activities+r.Activities
+		sum.Receives = max(sum.Receives, r.Receives)
+		for outcome, n := range r.Outcomes { // order-free: a sum
+			sum.Outcomes[outcome] += n
+		}
 	}
-	t.Logf("%d seeds: %d effects, %d crashes, %d commits, %d runs of activities", *seeds, sum.Effects, sum.Faults, sum.Commits, sum.Activities)
-	require.Positive(t, sum.Faults)
+	t.Logf("%d seeds, %.0f a minute: %d effects, %d crashes, %d commits, %d runs of activities, at most %d receives of a task, outcomes %v",
+		*seeds, float64(*seeds)/time.Since(began).Minutes(), sum.Effects, sum.Crashes, sum.Commits, sum.Activities, sum.Receives, sum.Outcomes)
+	require.Positive(t, sum.Commits)
 }
 
 // TestSeedDecides: the same seed gives the same run.

@@ -16,14 +16,6 @@ type store struct {
 	w *world
 }
 
-// unavailable is the fault of a call that did nothing.
-func (s store) unavailable(op string) error {
-	if s.w.faulty() && s.w.chance(s.w.config.Rates.Unavailable) {
-		return &eventstore.UnavailableError{Op: op, Err: fmt.Errorf("simulated")}
-	}
-	return nil
-}
-
 // lostAnswer is the fault of a write that was done.
 func (w *world) lostAnswer(op string) error {
 	if w.faulty() && w.chance(w.config.Rates.LostAnswer) {
@@ -36,8 +28,7 @@ func (w *world) lostAnswer(op string) error {
 // Append implements eventstore.Committer. Its answer may be lost before or after the write, and the write may land later.
 func (s store) Append(ctx context.Context, stream eventstore.Stream, c eventstore.Commit, row *eventstore.Row) error {
 	w := s.w
-	w.at("append")
-	if err := s.unavailable("append"); err != nil {
+	if err := w.call("append"); err != nil {
 		return err
 	}
 	unknown := &eventstore.UnknownOutcomeError{Op: "append", Tries: 1, Err: fmt.Errorf("simulated")}
@@ -70,13 +61,15 @@ func (s store) Append(ctx context.Context, stream eventstore.Stream, c eventstor
 		return err
 	}
 	w.committed(stream, c)
+	if w.running != nil && w.running.p.cut > w.now {
+		return unknown // cut off while it was done
+	}
 	return nil
 }
 
 // read is a call that changes nothing.
 func read[T any](s store, op string, call func() (T, error)) (T, error) {
-	s.w.at(op)
-	if err := s.unavailable(op); err != nil {
+	if err := s.w.call(op); err != nil {
 		var none T
 		return none, err
 	}

@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -32,13 +33,13 @@ func (w *Worker) commit(ctx context.Context, x *execution, d *engine.Decision, c
 		return err
 	}
 	if x.since+len(data) > max(w.Limits.Checkpoint, x.size) {
-		if data, err = w.checkpoint(ctx, x, batch); err != nil {
+		if data, err = w.checkpoint(ctx, x, batch, len(data)); err != nil {
 			return fmt.Errorf("worker: checkpoint of %s: %w", x.stream, err)
 		}
 		c.Checkpoint = c.First
 	}
 	c.Data = data
-	if err := eventstore.AppendSurely(ctx, w.Store, x.stream, c, w.row(x), eventstore.Patience{Tries: w.Limits.Writes}); err != nil {
+	if err := w.append(ctx, x, c); err != nil {
 		return err
 	}
 	x.committed(&c, batch.State != nil)
@@ -49,14 +50,27 @@ func (w *Worker) commit(ctx context.Context, x *execution, d *engine.Decision, c
 	return nil
 }
 
-// checkpoint adds the state to a batch, by reference if it is large, and encodes it anew.
-func (w *Worker) checkpoint(ctx context.Context, x *execution, batch *codec.Batch) ([]byte, error) {
+// append puts a commit until its outcome is known.
+func (w *Worker) append(ctx context.Context, x *execution, c eventstore.Commit) error {
+	row := w.row(x)
+	if mutated(DecideAnew) {
+		err := w.Store.Append(ctx, x.stream, c, row)
+		if stored, missing := w.Store.ReadCommit(ctx, x.stream, c.First); errors.Is(err, eventstore.ErrUnknownOutcome) && (missing != nil || stored.Nonce != c.Nonce) {
+			return &eventstore.ConflictError{What: "history " + x.stream.String(), Expected: c.First - 1}
+		}
+		return err
+	}
+	return eventstore.AppendSurely(ctx, w.Store, x.stream, c, row, eventstore.Patience{Tries: w.Limits.Writes})
+}
+
+// checkpoint adds the state to a batch of so many bytes, by reference if it is large, and encodes it anew.
+func (w *Worker) checkpoint(ctx context.Context, x *execution, batch *codec.Batch, events int) ([]byte, error) {
 	state, err := codec.EncodeState(x.state)
 	if err != nil {
 		return nil, err
 	}
 	x.size = len(state)
-	if len(state) <= w.Limits.StateInline {
+	if len(state) <= w.Limits.StateInline && len(state)+events+commitSlack <= eventstore.MaxCommit {
 		batch.State = x.state
 	} else {
 		ref, err := w.Payloads.Put(ctx, x.stream, bytes.NewReader(state))
@@ -67,6 +81,9 @@ func (w *Worker) checkpoint(ctx context.Context, x *execution, batch *codec.Batc
 	}
 	return codec.CBOR{}.Encode(batch)
 }
+
+// commitSlack is how much longer a batch may become by the frame around a state.
+const commitSlack = 256
 
 // row is the execution's entry in the index as of its state.
 func (w *Worker) row(x *execution) *eventstore.Row {
@@ -83,29 +100,43 @@ func (w *Worker) row(x *execution) *eventstore.Row {
 		r.Parent = s.Origin.Parent.Execution
 	}
 	r.Wake, r.Due = w.wakeAndDue(x)
+	if !r.Open && w.Limits.Retention > 0 {
+		r.Purge = s.At + int64(w.Limits.Retention)
+	}
 	return r
 }
 
 // wakeAndDue says when the execution wants to be woken, and by when it must have moved if nothing is lost (commit
 // protocol, point 13).
 func (w *Worker) wakeAndDue(x *execution) (wake, due int64) {
-	wake, _ = engine.Due(x.program, x.state)
 	now := x.state.At
 	if x.state.Status.Terminal() {
-		if len(engine.Outstanding(x.program, x.state)) > 0 {
+		if !mutated(ForgetNotice) && len(engine.Outstanding(x.program, x.state)) > 0 {
 			return 0, now + int64(w.Limits.Dispatch)
 		}
 		return 0, 0
 	}
-	due = now + int64(w.Limits.Recheck)
+	wake, _ = engine.Due(x.program, x.state)
+	return wake, w.due(now, wake, inFlight(x))
+}
+
+// due is by when an open execution must have moved that did so last at a time.
+func (w *Worker) due(now, wake int64, busy bool) int64 {
+	due := now + int64(w.Limits.Recheck)
 	if wake > 0 {
 		due = min(due, wake+int64(w.Limits.Dispatch))
 	}
-	if inFlight(x) {
-		due = min(due, now+int64(w.Limits.Dispatch)+int64(w.Limits.Lease))
+	if busy {
+		due = min(due, now+w.flight())
+		if wake > 0 && due == wake+int64(w.Limits.Dispatch) {
+			due-- // so that Idle can tell
+		}
 	}
-	return wake, due
+	return due
 }
+
+// flight is how long what was sent may be under way before the sweep looks.
+func (w *Worker) flight() int64 { return int64(w.Limits.Dispatch) + int64(w.Limits.Lease) }
 
 // inFlight reports whether the execution waits for something that a message of ours must bring about, so that losing the message
 // would stop it: an attempt, a child, the rest of a decision.
@@ -117,12 +148,11 @@ func inFlight(x *execution) bool {
 // Idle reports whether the row of an open execution says that nothing is under way: it waits for its Wake, or for something from
 // outside that comes by itself.
 func (w *Worker) Idle(r eventstore.Row) bool {
-	due := r.Updated + int64(w.Limits.Recheck)
-	if r.Wake > 0 {
-		due = min(due, r.Wake+int64(w.Limits.Dispatch))
-	}
-	return r.Open && r.Due == due
+	return r.Open && r.Status == waiting && r.Repairs == 0 &&
+		(r.Wake > 0 && r.Due == r.Wake+int64(w.Limits.Dispatch) || r.Due > r.Updated+w.flight())
 }
+
+var waiting = fsm.WorkflowStateWaiting().String()
 
 // Outcome is how an execution ended, empty while it is open: its outcome, and whether its work was undone. What failed and was undone is
 // "compensated"; what was cancelled or timed out says both.

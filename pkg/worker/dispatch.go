@@ -19,7 +19,12 @@ const (
 
 // dispatch carries out commands after their commit. Each may be carried out twice.
 func (w *Worker) dispatch(ctx context.Context, x *execution, commands []workflow.Command) error {
-	out := outbox{w: w, x: x}
+	return w.carryOut(ctx, x, commands, false)
+}
+
+// carryOut is dispatch. With again, nothing is left out because this worker has done it before.
+func (w *Worker) carryOut(ctx context.Context, x *execution, commands []workflow.Command, again bool) error {
+	out := outbox{w: w, x: x, again: again}
 	for _, c := range commands {
 		if err := out.add(ctx, c); err != nil {
 			return fmt.Errorf("worker: %s of %s: %w", c.CommandType(), x.stream, err)
@@ -32,6 +37,7 @@ func (w *Worker) dispatch(ctx context.Context, x *execution, commands []workflow
 type outbox struct {
 	w        *Worker
 	x        *execution
+	again    bool
 	messages []Message
 	tasks    []Task
 }
@@ -44,8 +50,11 @@ func (o *outbox) add(ctx context.Context, c workflow.Command) error {
 			o.tasks = append(o.tasks, w.task(x, c))
 		}
 	case workflow.WakeAt:
-		return w.Timers.Arm(ctx, x.stream, c.At, c.Coarse)
+		return o.arm(ctx, c)
 	case workflow.SendContinue:
+		if mutated(ForgetContinue) {
+			return nil
+		}
 		o.send(x.stream, x.version(), workflow.Continue{})
 	case workflow.StartChild:
 		return o.startChild(ctx, c)
@@ -61,6 +70,19 @@ func (o *outbox) add(ctx context.Context, c workflow.Command) error {
 		// They show in the state: whoever lists tasks reads it there.
 	}
 	return nil
+}
+
+// arm arms a timer, unless one that is early enough is armed: whoever is woken arms the next.
+func (o *outbox) arm(ctx context.Context, c workflow.WakeAt) error {
+	x := o.x
+	if !o.again && x.armed > o.w.Clock.Now() && x.armed <= c.At {
+		return nil
+	}
+	err := o.w.Timers.Arm(ctx, x.stream, c.At, c.Coarse)
+	if err == nil {
+		x.armed = c.At
+	}
+	return err
 }
 
 func (o *outbox) send(to eventstore.Stream, floor uint64, in workflow.Input) {
@@ -96,10 +118,10 @@ func (w *Worker) task(x *execution, c workflow.RunActivity) Task {
 // resend carries out again what a message may have asked for when it was handled before: attempts under its guard, and
 // what is not tied to a message at all (commit protocol, point 4).
 func (w *Worker) resend(ctx context.Context, x *execution, message string) error {
-	if x.state == nil {
+	if x.state == nil || mutated(NoResend) {
 		return nil
 	}
-	return w.dispatch(ctx, x, engine.OutstandingBy(x.program, x.state, message))
+	return w.carryOut(ctx, x, engine.OutstandingBy(x.program, x.state, message), true)
 }
 
 func (o *outbox) startChild(ctx context.Context, c workflow.StartChild) error {
@@ -141,30 +163,38 @@ func (w *Worker) childStart(ctx context.Context, x *execution, c workflow.StartC
 
 // undoStart is the start of an execution that undoes the work of another, ended one.
 func (w *Worker) undoStart(ctx context.Context, c workflow.StartChild) (workflow.Start, error) {
-	ended := eventstore.Stream{Tenant: c.Tenant, ID: c.Undo}
-	var history []workflow.Recorded
-	for after := uint64(0); ; after = history[len(history)-1].Version {
-		page, err := w.History(ctx, ended, after, eventstore.MaxPage)
-		if err != nil {
-			return workflow.Start{}, err
-		}
-		if len(page) == 0 {
-			return engine.Undo(history, c)
-		}
-		for _, e := range page {
-			history = append(history, e.Recorded)
-		}
+	history, err := w.whole(ctx, eventstore.Stream{Tenant: c.Tenant, ID: c.Undo})
+	if err != nil {
+		return workflow.Start{}, err
 	}
+	return engine.Undo(history, c)
 }
 
+// cancelChild cancels a child until its end is known. A terminal parent hears of that beside its stream.
 func (o *outbox) cancelChild(ctx context.Context, c workflow.CancelChild) error {
+	child := eventstore.Stream{Tenant: c.Start.Tenant, ID: c.Child}
+	if known, err := o.w.known(ctx, o.x, child); err != nil || known {
+		return err
+	}
 	start, err := o.w.childStart(ctx, o.x, c.Start)
+	var unknown *UnknownWorkflowError
+	if errors.As(err, &unknown) { // then it never started
+		o.send(o.x.stream, 0, workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeCancelled})
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	o.send(eventstore.Stream{Tenant: c.Start.Tenant, ID: c.Child}, 0,
-		workflow.Cancel{ID: "parent/" + o.x.stream.ID + "/" + c.Step, Origin: c.Origin, Mode: c.Mode, Reason: c.Reason, Start: &start})
+	o.send(child, 0, workflow.Cancel{ID: "parent/" + o.x.stream.ID + "/" + c.Step + "/" + string(c.Mode), Origin: c.Origin, Mode: c.Mode, Reason: c.Reason, Start: &start})
 	return nil
+}
+
+// known reports whether a terminal execution has heard of the end of a child that it cancelled. One that is open has that in its state.
+func (w *Worker) known(ctx context.Context, x *execution, child eventstore.Stream) (bool, error) {
+	if !x.state.Status.Terminal() {
+		return false, nil
+	}
+	return w.Store.Acknowledged(ctx, child, noticeParent)
 }
 
 // notify tells the parent of this execution's end until the parent has acknowledged it.

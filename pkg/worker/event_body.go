@@ -14,10 +14,12 @@ type eventBody struct {
 	Key  string           `json:"key,omitempty"`
 	From string           `json:"from,omitempty"`
 	Data workflow.Payload `json:"data"`
+	// Number is that under the event's key, in the topic of all keys.
+	Number uint64 `json:"number,omitempty"`
 }
 
-func encodeEvent(e Event) ([]byte, error) {
-	body, err := json.Marshal(eventBody{Type: e.Type, Key: e.Key, From: e.From, Data: e.Data})
+func encodeEvent(e Event, keyed uint64) ([]byte, error) {
+	body, err := json.Marshal(eventBody{Type: e.Type, Key: e.Key, From: e.From, Data: e.Data, Number: keyed})
 	if err != nil {
 		return nil, fmt.Errorf("worker: encode event %s: %w", e.ID, err)
 	}
@@ -35,7 +37,7 @@ func decodeEvent(e eventstore.Event, ofType bool) (workflow.ExternalEvent, error
 	}
 	in := workflow.ExternalEvent{EarlyEvent: workflow.EarlyEvent{ID: e.ID, Kind: body.Type, Key: body.Key, Source: e.Source, From: body.From, Data: body.Data, ReceivedAt: e.At}}
 	if ofType {
-		in.KindNumber = e.Number
+		in.KindNumber, in.Number = e.Number, body.Number
 	} else {
 		in.Number = e.Number
 	}

@@ -17,7 +17,7 @@ import (
 // anyKey is the key of the topic that holds all events of a type. No real key contains NUL.
 const anyKey = "\x00"
 
-// maxArrived is how many events of a topic one hint reads.
+// maxArrived is how many events of a topic are read at a time.
 const maxArrived = 100
 
 // Event is what a sender sends.
@@ -29,26 +29,30 @@ type Event struct {
 // Publish keeps an event for whoever waits for it, now or later, and sends hints to those who do. The same ID again sends
 // the hints again and keeps nothing twice. A full topic is an *eventstore.QuotaError.
 func (w *Worker) Publish(ctx context.Context, tenant string, e Event) error {
-	data, err := encodeEvent(e)
+	number, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: e.Key}, e, 0)
+	if err == nil {
+		_, err = w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: anyKey}, e, number)
+	}
+	return err
+}
+
+// keepEvent puts an event under a topic, tells those who wait for it, and returns its number there. keyed is its number under its key, in the
+// topic of all keys: an execution that took it under the one does not take it under the other.
+func (w *Worker) keepEvent(ctx context.Context, topic eventstore.Topic, e Event, keyed uint64) (uint64, error) {
+	data, err := encodeEvent(e, keyed)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	now := w.Clock.Now()
-	for _, key := range []string{e.Key, anyKey} {
-		topic := eventstore.Topic{Tenant: tenant, Type: e.Type, Key: key}
-		stored := eventstore.Event{ID: e.ID, Source: e.Source, Data: data, At: now, Expires: now + int64(w.Limits.EventLife)}
-		if _, err := w.Store.PutEvent(ctx, topic, stored); err != nil {
-			return fmt.Errorf("worker: keep event %s: %w", topic, err)
-		}
-		if err := w.hint(ctx, topic); err != nil {
-			return err
-		}
+	stored, err := w.Store.PutEvent(ctx, topic, eventstore.Event{ID: e.ID, Source: e.Source, Data: data, At: now, Expires: now + int64(w.Limits.EventLife)})
+	if err != nil {
+		return 0, fmt.Errorf("worker: keep event %s: %w", topic, err)
 	}
-	return nil
+	return stored.Number, w.hint(ctx, topic, e)
 }
 
 // hint tells those who wait for a topic to look.
-func (w *Worker) hint(ctx context.Context, topic eventstore.Topic) error {
+func (w *Worker) hint(ctx context.Context, topic eventstore.Topic, e Event) error {
 	for page := (eventstore.Page{}); ; {
 		subscribers, next, err := w.Store.Subscribers(ctx, topic, page)
 		if err != nil {
@@ -57,6 +61,9 @@ func (w *Worker) hint(ctx context.Context, topic eventstore.Topic) error {
 		hints := make([]Message, len(subscribers))
 		for i, s := range subscribers {
 			hints[i] = Message{ID: w.Entropy.ID(), Stream: eventstore.Stream{Tenant: topic.Tenant, ID: s.Execution}}
+			if mutated(CarryEvent) {
+				hints[i].Input = workflow.ExternalEvent{EarlyEvent: workflow.EarlyEvent{ID: e.ID + "#" + hints[i].ID, Kind: e.Type, Key: e.Key, Data: e.Data}}
+			}
 		}
 		if len(hints) > 0 {
 			if err := w.Inbox.Send(ctx, hints...); err != nil {
@@ -85,14 +92,21 @@ func (o *outbox) subscribe(ctx context.Context, c workflow.AwaitEvent) error {
 	for i, pattern := range c.Patterns {
 		topic := topicOf(o.x.stream.Tenant, pattern)
 		s := eventstore.Subscription{Topic: topic, Execution: o.x.stream.ID, Waiter: c.Step, Expires: o.w.Clock.Now() + int64(subscriptionLife)}
-		if err := o.w.Store.Subscribe(ctx, s); err != nil {
-			return err
+		if !mutated(ReadThenSubscribe) {
+			if err := o.w.Store.Subscribe(ctx, s); err != nil {
+				return err
+			}
 		}
 		events, err := o.w.Store.ReadEvents(ctx, topic, c.After[i], o.w.Clock.Now(), 1)
 		if err != nil {
 			return err
 		}
 		there = there || len(events) > 0
+		if mutated(ReadThenSubscribe) {
+			if err := o.w.Store.Subscribe(ctx, s); err != nil {
+				return err
+			}
+		}
 	}
 	if there {
 		o.messages = append(o.messages, Message{ID: o.w.Entropy.ID(), Stream: o.x.stream, Floor: o.x.version()})
@@ -104,34 +118,58 @@ func (o *outbox) subscribe(ctx context.Context, c workflow.AwaitEvent) error {
 // is shorter.
 const subscriptionLife = 48 * time.Hour
 
-// arrived are the events that an execution waits for and has not taken, oldest first of each topic.
-func (w *Worker) arrived(ctx context.Context, x *execution) ([]workflow.Input, error) {
+// arrived hands the events that an execution waits for and has not taken to a turn, oldest first of each topic. Those that no wait accepts lie
+// before those that one may, so all that are kept are read, up to the quota of a topic.
+func (w *Worker) arrived(ctx context.Context, x *execution, t *engine.Turn) error {
 	if x.state == nil {
-		return nil, nil
+		return nil
 	}
-	var out []workflow.Input
 	for _, c := range engine.Outstanding(x.program, x.state) {
 		await, ok := c.(workflow.AwaitEvent)
 		if !ok {
 			continue
 		}
 		for i, pattern := range await.Patterns {
-			topic := topicOf(x.stream.Tenant, pattern)
-			events, err := w.Store.ReadEvents(ctx, topic, await.After[i], w.Clock.Now(), maxArrived)
-			if err != nil {
-				return nil, fmt.Errorf("worker: events of %s: %w", topic, err)
-			}
-			for _, e := range events {
-				in, err := decodeEvent(e, pattern.AnyKey)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, in)
+			if err := w.arrivedIn(ctx, x, t, pattern, await.After[i]); err != nil {
+				return err
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
+
+func (w *Worker) arrivedIn(ctx context.Context, x *execution, t *engine.Turn, pattern workflow.AwaitedPattern, after uint64) error {
+	topic := topicOf(x.stream.Tenant, pattern)
+	for {
+		events, err := w.Store.ReadEvents(ctx, topic, after, w.Clock.Now(), maxArrived)
+		if err != nil {
+			return fmt.Errorf("worker: events of %s: %w", topic, err)
+		}
+		for _, e := range events {
+			in, err := decodeEvent(e, pattern.AnyKey)
+			if err != nil {
+				return err
+			}
+			before := t.Events()
+			if err := t.Handle(in); err != nil {
+				return err
+			}
+			if t.Events() > before {
+				return nil // taken: the subscription of a wait that comes next looks at the rest
+			}
+			if t.Full() {
+				return errFull
+			}
+		}
+		if len(events) < maxArrived {
+			return nil
+		}
+		after = events[len(events)-1].Number
+	}
+}
+
+// errFull says that an event may not have been taken only because the decision is full: the hint must come again.
+var errFull = errors.New("worker: the decision is full")
 
 // ErrEventTooLarge says that an event's data does not fit where it is kept.
 var ErrEventTooLarge = errors.New("worker: the data of the event is too large: put it into the payload store and send a reference")

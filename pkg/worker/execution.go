@@ -23,6 +23,8 @@ type execution struct {
 	checkpoint uint64
 	// warm says that the state was in memory: others may have written since.
 	warm bool
+	// armed is the time of a timer that this worker armed for the execution, and that has not fired as far as it knows.
+	armed int64
 	// since counts the bytes of commits after that checkpoint, size those of the last encoded state.
 	since, size int
 }
@@ -41,6 +43,11 @@ func (w *Worker) load(ctx context.Context, s eventstore.Stream, floor uint64) (*
 	if x := w.take(s, floor); x != nil {
 		return x, nil
 	}
+	return w.read(ctx, s, floor)
+}
+
+// read is load from the store. What is in memory stays there: whoever only looks leaves no trace.
+func (w *Worker) read(ctx context.Context, s eventstore.Stream, floor uint64) (*execution, error) {
 	tail, err := w.Store.Tail(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("worker: load %s: %w", s, err)
@@ -54,7 +61,7 @@ func (w *Worker) load(ctx context.Context, s eventstore.Stream, floor uint64) (*
 			return nil, fmt.Errorf("worker: load %s: %w", s, err)
 		}
 	}
-	if x.version() < floor {
+	if x.version() < floor && !mutated(IgnoreFloor) {
 		// The message knows more than the store tells: strong reads make this impossible but for a restored backup.
 		return nil, fmt.Errorf("worker: load %s: it is at version %d, and the message was sent at %d: %w", s, x.version(), floor, eventstore.ErrUnavailable)
 	}
@@ -152,15 +159,14 @@ func (w *Worker) take(s eventstore.Stream, floor uint64) *execution {
 		return nil
 	}
 	w.warm.Remove(s)
-	if x.version() < floor {
+	if x.version() < floor && !mutated(IgnoreFloor) {
 		return nil
 	}
 	x.warm = true
 	return x
 }
 
-// fresh is load of what the store has now. Whoever concludes from a state that nothing is to be done must look at this one: an older state
-// that decides something wrongly meets a conflict, one that decides nothing would go unnoticed.
+// fresh is load of what the store has now.
 func (w *Worker) fresh(ctx context.Context, s eventstore.Stream) (*execution, error) {
 	head, err := w.Store.Head(ctx, s)
 	if err != nil {
@@ -169,12 +175,15 @@ func (w *Worker) fresh(ctx context.Context, s eventstore.Stream) (*execution, er
 	return w.load(ctx, s, head)
 }
 
-// keep puts an execution into memory for the next decision. It must be as it was committed.
+// keep puts an execution into memory for the next decision, unless a newer one is there. It must be as it was committed.
 func (w *Worker) keep(x *execution) {
 	if x.state == nil || x.state.Status.Terminal() {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if there, ok := w.warm.Peek(x.stream); ok && there.version() > x.version() {
+		return
+	}
 	w.warm.Add(x.stream, x)
 }

@@ -15,30 +15,49 @@ import (
 // HandleInbox decides on messages to one execution, in their order, and merges them into one commit. It returns an answer for each. After a
 // message that is not Done, all later ones are not Done either, so that their order holds.
 func (w *Worker) HandleInbox(ctx context.Context, s eventstore.Stream, messages []Message) []Answer {
-	b := &batch{w: w, messages: messages}
+	handled, err := w.merge(ctx, s, messages)
+	if err != nil && !Passing(err) && len(messages) > 1 {
+		// One of them cannot be handled. Alone, the first shows whether it is the one.
+		handled, err = w.merge(ctx, s, messages[:1])
+	}
 	answers := make([]Answer, len(messages))
-	p := proposal{stream: s, by: messages[0].ID, open: b.open, feed: b.feed}
-	for _, m := range messages {
-		p.floor = max(p.floor, m.Floor)
-		p.causes = append(p.causes, m.ID)
-	}
-	b.ctx = ctx
-	d, err := w.decide(ctx, p)
-	switch {
-	case errors.Is(err, errNoExecution):
-		err = b.buryAll(ctx, err)
-	case err == nil:
-		err = b.settle(ctx, s, d)
-	}
-	for i := range messages {
+	for i := range answers {
 		switch {
-		case err != nil || i >= b.handled:
-			answers[i] = again(w.Limits.Retry, err)
-		default:
+		case i < handled:
 			answers[i] = done()
+		case err != nil:
+			answers[i] = again(w.Limits.Retry, err)
+		default: // what did not fit into the decision belongs into the next
+			answers[i] = again(0, nil)
 		}
 	}
 	return answers
+}
+
+// merge decides on messages in one commit, and returns how many of them are done with.
+func (w *Worker) merge(ctx context.Context, s eventstore.Stream, messages []Message) (handled int, err error) {
+	defer func() {
+		if p := caught(recover()); p != nil {
+			handled, err = 0, p
+		}
+	}()
+	b := &batch{ctx: ctx, w: w, messages: messages}
+	p := proposal{stream: s, by: messages[0].ID, open: b.open, feed: b.feed, causes: b.causes}
+	for _, m := range messages {
+		p.floor = max(p.floor, m.Floor)
+	}
+	d, err := w.decide(ctx, p)
+	switch {
+	case errors.Is(err, errNoExecution):
+		err = b.toNobody(ctx, err)
+	case err == nil:
+		err = b.settle(ctx, s, d)
+		w.keep(d.execution)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return b.handled, nil
 }
 
 // batch is the messages of one decision, and what became of each.
@@ -54,29 +73,27 @@ type batch struct {
 	ended   []workflow.ChildEnd
 }
 
+func (b *batch) causes() []string {
+	out := make([]string, b.handled)
+	for i, m := range b.messages[:b.handled] {
+		out[i] = m.ID
+	}
+	return out
+}
+
 func (b *batch) feed(x *execution, t *engine.Turn) error {
-	b.handled, b.idle, b.ended, b.refused = 0, nil, nil, map[string]error{}
+	b.handled, b.idle, b.ended, b.refused = 0, nil, nil, nil
 	for _, m := range b.messages {
 		if t.Full() {
 			return nil
 		}
 		before := t.Events()
-		inputs, err := b.w.inputs(b.ctx, x, m)
+		err := b.hand(x, t, m)
+		if errors.Is(err, errFull) {
+			return nil
+		}
 		if err != nil {
 			return err
-		}
-		for _, in := range inputs {
-			err := t.Handle(in)
-			var refused *engine.RefusedError
-			switch {
-			case errors.As(err, &refused):
-				b.refused[m.ID] = err
-			case err != nil:
-				return err
-			}
-			if end, ok := in.(workflow.ChildEnd); ok {
-				b.ended = append(b.ended, end)
-			}
 		}
 		b.handled++
 		if t.Events() == before {
@@ -86,22 +103,56 @@ func (b *batch) feed(x *execution, t *engine.Turn) error {
 	return nil
 }
 
-// inputs are what a message means for the engine as things stand.
-func (w *Worker) inputs(ctx context.Context, x *execution, m Message) ([]workflow.Input, error) {
+// hand gives a message to the turn, as what it means as things stand.
+func (b *batch) hand(x *execution, t *engine.Turn, m Message) error {
 	switch in := m.Input.(type) {
 	case nil:
-		return w.arrived(ctx, x)
+		return b.w.arrived(b.ctx, x, t)
 	case workflow.LeaseExpiry:
-		return w.expired(ctx, x, in)
+		still, err := b.w.expired(b.ctx, x, in)
+		if err != nil || still == nil {
+			return err
+		}
+		return b.take(t, m, still)
+	case workflow.ChildEnd:
+		b.ended = append(b.ended, in)
+	case workflow.ActivityResult:
+		if mutated(AnyFence) {
+			return b.take(t, m, newestFence(x, in))
+		}
 	}
-	return []workflow.Input{m.Input}, nil
+	return b.take(t, m, m.Input)
+}
+
+func (b *batch) take(t *engine.Turn, m Message, in workflow.Input) error {
+	err := t.Handle(in)
+	var refused *engine.RefusedError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if b.refused == nil {
+		b.refused = map[string]error{}
+	}
+	b.refused[m.ID] = err
+	return nil
+}
+
+// newestFence is a result as of the attempt that is open now, whichever it was for.
+func newestFence(x *execution, in workflow.ActivityResult) workflow.ActivityResult {
+	for fence := in.Fence + 1; x.state != nil && fence < in.Fence+8; fence++ {
+		ref := workflow.AttemptRef{Step: in.Step, Attempt: in.Attempt, Fence: fence}
+		if _, open := engine.Attempt(x.program, x.state, ref); open {
+			in.AttemptRef = ref
+		}
+	}
+	return in
 }
 
 // open finds the program of an execution that is to start, in the first message that says so.
 func (b *batch) open(ctx context.Context, x *execution) (err error) {
 	for _, m := range b.messages {
 		start, ok := m.Input.(workflow.Start)
-		if cancel, is := m.Input.(workflow.Cancel); is && cancel.Start != nil {
+		if cancel, is := m.Input.(workflow.Cancel); is && cancel.Start != nil && !mutated(CancelNobody) {
 			start, ok = *cancel.Start, true
 		}
 		if ok {
@@ -112,36 +163,55 @@ func (b *batch) open(ctx context.Context, x *execution) (err error) {
 	return errNoExecution
 }
 
-// buryAll refuses messages to nobody. Ticks and hints to an execution that was removed are nothing to worry about.
-func (b *batch) buryAll(ctx context.Context, cause error) error {
+// toNobody refuses messages to an execution that does not exist. Some are nothing to worry about: ticks and hints to one that was removed, the
+// end of a child that has outlived its parent.
+func (b *batch) toNobody(ctx context.Context, cause error) error {
 	b.handled = len(b.messages)
 	for _, m := range b.messages {
-		if _, tick := m.Input.(workflow.Tick); tick || m.Input == nil {
-			continue
+		var err error
+		switch in := m.Input.(type) {
+		case nil, workflow.Tick, workflow.Continue, workflow.LeaseExpiry, workflow.RevokedFound:
+		case workflow.ChildEnd:
+			err = b.w.Store.Acknowledge(ctx, eventstore.Stream{Tenant: m.Stream.Tenant, ID: in.Child}, noticeParent)
+		default:
+			err = b.w.bury(ctx, m, cause)
 		}
-		if err := b.w.bury(ctx, m, cause); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// expired looks again whether a lease is over, now that everything sent before has been decided (commit protocol, point 6).
-func (w *Worker) expired(ctx context.Context, x *execution, in workflow.LeaseExpiry) ([]workflow.Input, error) {
-	claim, err := w.Store.ReadClaim(ctx, claimKey(x.stream, in.AttemptRef))
+// expired looks again whether a lease is over, now that everything sent before has been decided (commit protocol, point 6). It returns the
+// input for the engine; nil: the attempt lives.
+func (w *Worker) expired(ctx context.Context, x *execution, in workflow.LeaseExpiry) (workflow.Input, error) {
+	if x.state == nil {
+		return nil, nil
+	}
+	cmd, open := engine.Attempt(x.program, x.state, in.AttemptRef)
+	if !open {
+		return in, nil // late: the engine says so
+	}
+	claim, claimed, err := w.standing(ctx, x.stream, cmd)
 	switch {
-	case errors.Is(err, eventstore.ErrNotFound): // an eager start: its lease is in the history
 	case err != nil:
 		return nil, err
 	case claim.Revoked():
-		return []workflow.Input{workflow.RevokedFound{AttemptRef: in.AttemptRef}}, nil
-	case w.alive(claim):
+		return workflow.RevokedFound{AttemptRef: in.AttemptRef}, nil
+	case claimed && w.alive(claim):
 		return nil, nil
 	}
-	if cmd, ok := engine.Attempt(x.program, x.state, in.AttemptRef); ok && cmd.LeaseUntil > w.Clock.Now() && !w.gone(in.Worker) {
-		return nil, nil
+	return in, nil
+}
+
+// standing is the lease of an open attempt: that of its claim if it has one, else that of its start in the history; false if nobody holds it.
+func (w *Worker) standing(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity) (eventstore.Claim, bool, error) {
+	c, err := w.Store.ReadClaim(ctx, claimKey(s, cmd.AttemptRef))
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return eventstore.Claim{Owner: cmd.By, Worker: cmd.Worker, Until: cmd.LeaseUntil}, cmd.Running, nil
 	}
-	return []workflow.Input{in}, nil
+	return c, err == nil, err
 }
 
 // alive reports whether the holder of a claim may still be at work.
@@ -161,6 +231,9 @@ func (b *batch) settle(ctx context.Context, s eventstore.Stream, d decided) erro
 		return err
 	}
 	for _, m := range b.idle {
+		if _, tick := m.Input.(workflow.Tick); tick && mutated(DropEarly) {
+			continue
+		}
 		if err := w.resend(ctx, d.execution, m.ID); err != nil {
 			return err
 		}
@@ -175,25 +248,41 @@ func (b *batch) settle(ctx context.Context, s eventstore.Stream, d decided) erro
 
 // bury puts a message that can never be right into the dead letters, with its cause.
 func (w *Worker) bury(ctx context.Context, m Message, cause error) error {
-	body, err := codec.EncodeInput(m.Input)
-	if err != nil {
-		return err
+	kind := "Hint"
+	var body []byte
+	if m.Input != nil {
+		kind = m.Input.InputType()
+		var err error
+		if body, err = codec.EncodeInput(m.Input); err != nil {
+			body = nil // a letter without its body is better than none
+		}
 	}
-	text := cause.Error()
-	letter := eventstore.DeadLetter{Tenant: m.Stream.Tenant, ID: m.ID, Execution: m.Stream.ID, Queue: "inbox", Code: "refused." + m.Input.InputType(),
-		Cause: text[:min(len(text), eventstore.MaxDeadLetterCause)], At: w.Clock.Now(), Body: body[:min(len(body), eventstore.MaxDeadLetter)]}
-	w.Log.Warn("message refused", "execution", m.Stream.ID, "message", m.ID, "input", m.Input.InputType(), "cause", text)
-	if err := w.Store.PutDeadLetter(ctx, letter); err != nil {
-		return fmt.Errorf("worker: dead letter %s: %w", strconv.Quote(m.ID), err)
+	code := "failing." + kind
+	if refused := (*engine.RefusedError)(nil); errors.As(cause, &refused) || errors.Is(cause, errNoExecution) {
+		code = "refused." + kind
 	}
-	return nil
+	w.Log.Warn("message goes to the dead letters", "execution", m.Stream.ID, "message", m.ID, "input", kind, "cause", cause)
+	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: m.Stream.Tenant, ID: m.ID, Execution: m.Stream.ID, Queue: "inbox", Code: code, Body: body}, cause)
+}
+
+// BuryMessage puts a message that fails again and again into the dead letters.
+func (w *Worker) BuryMessage(ctx context.Context, m Message, cause error) error {
+	return w.bury(ctx, m, cause)
 }
 
 // BuryTask puts a task that its worker fails on again and again into the dead letters. The attempt stays open: the sweep sends it again,
 // later each time.
 func (w *Worker) BuryTask(ctx context.Context, t Task, cause error) error {
-	text := cause.Error()
-	letter := eventstore.DeadLetter{Tenant: t.Stream.Tenant, ID: t.ID, Execution: t.Stream.ID, Queue: "tasks/" + t.Class, Code: "task.failing",
-		Cause: text[:min(len(text), eventstore.MaxDeadLetterCause)], At: w.Clock.Now(), Body: fmt.Appendf(nil, "%s attempt %d fence %d", t.Step, t.Attempt, t.Fence)}
-	return w.Store.PutDeadLetter(ctx, letter)
+	w.Log.Warn("task goes to the dead letters", "execution", t.Stream.ID, "step", t.Step, "cause", cause)
+	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: t.Stream.Tenant, ID: t.ID, Execution: t.Stream.ID, Queue: "tasks/" + t.Class, Code: "failing.Task",
+		Body: fmt.Appendf(nil, "%s attempt %d fence %d", t.Step, t.Attempt, t.Fence)}, cause)
+}
+
+func (w *Worker) putLetter(ctx context.Context, d eventstore.DeadLetter, cause error) error {
+	d.ID, d.Cause, d.At = letterID(d.ID), cut(cause.Error(), eventstore.MaxDeadLetterCause), w.Clock.Now()
+	d.Body = d.Body[:min(len(d.Body), eventstore.MaxDeadLetter)]
+	if err := w.Store.PutDeadLetter(ctx, d); err != nil {
+		return fmt.Errorf("worker: dead letter %s: %w", strconv.Quote(d.ID), err)
+	}
+	return nil
 }

@@ -6,7 +6,7 @@ import "time"
 type Limits struct {
 	// Conflicts is how often a decision is made anew after somebody else wrote first.
 	Conflicts int
-	// Writes is how often one commit is put while its outcome is unknown.
+	// Writes is how often a write is repeated while its outcome is unknown.
 	Writes int
 	// Chain is how many steps one task may run eagerly; Share, what part of the time until Delivery.Until, in percent.
 	Chain, Share int
@@ -28,8 +28,10 @@ type Limits struct {
 	EventLife time.Duration
 	// ClaimLife is how long a claim outlives its attempt: longer than any queue keeps a message.
 	ClaimLife time.Duration
-	// Hops is how many messages in a row that decide nothing new the sweep sends before it reports the execution as stuck.
+	// Repairs is how often the sweep sends what must have been lost before it reports the execution as stuck.
 	Repairs uint32
+	// Retention is how long an execution is kept after its end; 0: for ever.
+	Retention time.Duration
 }
 
 // DefaultLimits are those of both platforms.

@@ -119,6 +119,9 @@ func (w *Worker) result(ctx context.Context, s eventstore.Stream, cmd workflow.R
 	if err != nil {
 		return activity.NewError(activity.CodeOutput, "the output is not JSON: %v", err)
 	}
+	if err := w.fitsSchema(cmd, value); err != nil {
+		return err
+	}
 	if len(value) <= w.Limits.Inline {
 		out.Output = workflow.Inline(value)
 		return nil
@@ -135,6 +138,14 @@ func (w *Worker) result(ctx context.Context, s eventstore.Stream, cmd workflow.R
 	return nil
 }
 
+// fitsSchema checks a result against the schema that its step declares. A result that streams past is not looked into.
+func (w *Worker) fitsSchema(cmd workflow.RunActivity, value workflow.Value) error {
+	if e := w.schemas.Check(cmd.Schema, value, activity.CodeOutput, "the output"); e != nil {
+		return activity.NewError(e.Code, "%s", e.Message)
+	}
+	return nil
+}
+
 // absorb reads an output to its end: into memory as long as it is small, else through it into the payload store.
 func (w *Worker) absorb(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity, r io.Reader) (workflow.Payload, error) {
 	head := make([]byte, w.Limits.Inline+1)
@@ -147,7 +158,7 @@ func (w *Worker) absorb(ctx context.Context, s eventstore.Stream, cmd workflow.R
 		if err != nil {
 			return workflow.Payload{}, activity.NewError(activity.CodeOutput, "the output is not JSON: %v", err)
 		}
-		return workflow.Inline(value), nil
+		return workflow.Inline(value), w.fitsSchema(cmd, value)
 	}
 	if err != nil {
 		return workflow.Payload{}, err

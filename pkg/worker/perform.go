@@ -15,8 +15,9 @@ import (
 // errLost ends an activity whose attempt is no longer this worker's.
 var errLost = errors.New("worker: the attempt was ended or taken over")
 
-// perform runs one attempt under its lease. The error says that the worker itself could not: the task comes back.
-func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivity) (workflow.ActivityResult, error) {
+// perform runs one attempt under its lease; claim is zero for one that was started in the history. The error says that the worker itself could
+// not: the task comes back.
+func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivity, claim eventstore.Claim) (workflow.ActivityResult, error) {
 	started := w.Clock.Now()
 	result := workflow.ActivityResult{AttemptRef: cmd.AttemptRef, Worker: w.Name}
 	if !cmd.Running {
@@ -29,11 +30,11 @@ func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivi
 		run, stop = context.WithTimeout(run, time.Duration(cmd.Timeout))
 		defer stop()
 	}
-	pulse := w.keepAlive(run, d, cmd, started, cancel)
+	pulse := w.keepAlive(run, d, cmd, claim, started, cancel)
 	defer pulse.stop()
 	res, err := w.call(run, d, cmd, started, pulse)
 	if err == nil {
-		err = w.result(run, d.Stream, cmd, res, &result)
+		err = w.result(context.WithoutCancel(run), d.Stream, cmd, res, &result)
 	}
 	if err == nil {
 		return result, nil
@@ -65,37 +66,68 @@ func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity,
 		return activity.Result{}, err
 	}
 	task := &activity.Task{
-		Tenant: d.Stream.Tenant, Execution: d.Stream.ID, Step: cmd.Step, Attempt: cmd.Attempt, IdempotencyKey: cmd.Key,
+		Tenant: d.Stream.Tenant, Execution: d.Stream.ID, Step: cmd.Step, Attempt: cmd.Attempt, Fence: cmd.Fence, IdempotencyKey: cmd.Key,
 		Kind: cmd.Kind, Name: cmd.Name, Target: target, With: with, MaxMemory: cmd.MaxMemory, Beat: pulse.beat,
 		Log: w.Log.With(slog.String("execution", d.Stream.ID), slog.String("step", cmd.Step), slog.Int("attempt", cmd.Attempt)),
 	}
 	if cmd.Timeout > 0 {
 		task.Deadline = at(started + cmd.Timeout)
 	}
+	if task.Entry, err = w.entry(ctx, d, cmd); err != nil {
+		return activity.Result{}, err
+	}
 	return activity.Run(ctx, kind, task)
 }
 
-// pulse keeps the lease of a running attempt alive: by itself for a step without `heartbeat`, and only on the activity's own signs of life for
-// one with it.
+// entry is what an agent loop goes on with; nil for every other attempt.
+func (w *Worker) entry(ctx context.Context, d Delivery, cmd workflow.RunActivity) (*activity.Entry, error) {
+	if cmd.Agent == nil {
+		return nil, nil
+	}
+	state, err := w.document(ctx, d.Stream, cmd, cmd.Agent.State)
+	if err != nil {
+		return nil, err
+	}
+	e := &activity.Entry{Turn: cmd.Agent.Turn, State: state}
+	for _, r := range cmd.Agent.Results {
+		output, err := w.document(ctx, d.Stream, cmd, r.Output)
+		if err != nil {
+			return nil, err
+		}
+		e.Results = append(e.Results, activity.CallResult{ID: r.ID, Output: output, Error: r.Error})
+	}
+	return e, nil
+}
+
+// pulse keeps the lease of a running attempt alive: by itself for a step without `heartbeat`, and as long as the activity itself gives signs of
+// life for one with it.
 type pulse struct {
+	w       *Worker
+	d       Delivery
+	cmd     workflow.RunActivity
+	started int64
+	// claim is the lease as it stands; zero until there is one.
+	claim eventstore.Claim
+	sign  atomic.Int64 // when the activity gave its last sign of life
 	stop  func()
-	alive atomic.Bool
 }
 
 // beat notes a sign of life.
-func (p *pulse) beat(string) { p.alive.Store(true) }
+func (p *pulse) beat(string) { p.sign.Store(p.w.Clock.Now()) }
 
 // keepAlive extends the lease while the attempt runs, and cancels the attempt when it is no longer this worker's.
-func (w *Worker) keepAlive(ctx context.Context, d Delivery, cmd workflow.RunActivity, started int64, cancel context.CancelCauseFunc) *pulse {
-	p := &pulse{}
-	lease := w.lease(cmd)
-	p.alive.Store(true)
-	p.stop = w.Clock.Every(lease/3, func() {
-		if !p.alive.Load() {
-			return
+func (w *Worker) keepAlive(ctx context.Context, d Delivery, cmd workflow.RunActivity, claim eventstore.Claim, started int64, cancel context.CancelCauseFunc) *pulse {
+	p := &pulse{w: w, d: d, cmd: cmd, started: started, claim: claim}
+	p.sign.Store(started)
+	every := w.Limits.Lease
+	if cmd.Heartbeat > 0 {
+		every = min(every, time.Duration(cmd.Heartbeat))
+	}
+	p.stop = w.Clock.Every(every/3, func() {
+		if cmd.Heartbeat > 0 && w.Clock.Now()-p.sign.Load() >= cmd.Heartbeat {
+			return // silent for too long: the lease runs out
 		}
-		p.alive.Store(cmd.Heartbeat == 0)
-		if err := w.extend(ctx, d, cmd, started, lease); err != nil {
+		if err := p.extend(ctx); err != nil {
 			w.Log.Warn("attempt given up", "execution", d.Stream.ID, "step", cmd.Step, "cause", err)
 			cancel(errLost)
 		}
@@ -105,31 +137,41 @@ func (w *Worker) keepAlive(ctx context.Context, d Delivery, cmd workflow.RunActi
 
 // extend renews the lease in the claim and with the queue, and looks whether the attempt is still wanted. A passing fault of the store is
 // no reason to give up: the lease itself is the bound.
-func (w *Worker) extend(ctx context.Context, d Delivery, cmd workflow.RunActivity, started int64, lease time.Duration) error {
-	now := w.Clock.Now()
-	key := claimKey(d.Stream, cmd.AttemptRef)
-	held := eventstore.Claim{Owner: d.Receive, Worker: w.Name, Started: started, Until: now, Expires: now + int64(w.Limits.ClaimLife)}
-	if cmd.Timeout > 0 {
-		held.Limit = started + cmd.Timeout
+func (p *pulse) extend(ctx context.Context) error {
+	w, now := p.w, p.w.Clock.Now()
+	if err := p.renew(ctx, w.leaseEnd(now, p.sign.Load(), p.d, p.cmd)); err != nil {
+		return err
 	}
-	held = held.Extended(w.leaseEnd(now, cmd, d))
-	standing, err := w.Store.Claim(ctx, key, held) // an eager start has none yet
-	if err == nil {
-		if standing.Owner != d.Receive {
-			return errLost
+	if p.d.Extend != nil {
+		if err := p.d.Extend(ctx, 2*w.Limits.Lease); err != nil {
+			w.Log.Warn("visibility not extended", "execution", p.d.Stream.ID, "step", p.cmd.Step, "cause", err)
 		}
-		_, err = w.Store.Extend(ctx, key, standing, held.Until)
 	}
+	return w.wanted(ctx, p.d.Stream, p.cmd.AttemptRef)
+}
+
+// renew moves the end of the lease. An eager start has no claim until it outlives its first lease.
+func (p *pulse) renew(ctx context.Context, until int64) error {
+	w, key := p.w, claimKey(p.d.Stream, p.cmd.AttemptRef)
+	if p.claim.Owner == "" {
+		c, err := w.Store.Claim(ctx, key, w.newClaim(p.started, p.d, p.cmd).Extended(until))
+		if err != nil {
+			return nil
+		}
+		p.claim = c
+	}
+	if p.claim.Owner != p.d.Receive {
+		return errLost
+	}
+	c, err := w.Store.Extend(ctx, key, p.claim, until)
 	var other *eventstore.NotOwnerError
 	if errors.As(err, &other) {
 		return errLost
 	}
-	if d.Extend != nil {
-		if err := d.Extend(ctx, 2*lease); err != nil {
-			w.Log.Warn("visibility not extended", "execution", d.Stream.ID, "step", cmd.Step, "cause", err)
-		}
+	if err == nil {
+		p.claim = c
 	}
-	return w.wanted(ctx, d.Stream, cmd.AttemptRef)
+	return nil
 }
 
 // wanted returns errLost if the attempt has been decided otherwise.
@@ -139,7 +181,7 @@ func (w *Worker) wanted(ctx context.Context, s eventstore.Stream, ref workflow.A
 		return nil
 	}
 	defer w.keep(x)
-	if _, open := w.attempt(x, ref); !open {
+	if _, open := attempt(x, ref); !open {
 		return errLost
 	}
 	return nil

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,15 +18,33 @@ import (
 // Created returns the first event of an execution, or ErrNoExecution.
 func (w *Worker) Created(ctx context.Context, s eventstore.Stream) (workflow.WorkflowCreated, error) {
 	events, err := w.History(ctx, s, 0, 1)
-	if err != nil {
-		return workflow.WorkflowCreated{}, err
+	if err != nil || len(events) == 0 {
+		return workflow.WorkflowCreated{}, cmp.Or(err, fmt.Errorf("%w: %s", ErrNoExecution, s.ID))
 	}
-	if len(events) > 0 {
-		if created, ok := events[0].Event.(workflow.WorkflowCreated); ok {
+	return createdIn(s, []workflow.Recorded{events[0].Recorded})
+}
+
+func createdIn(s eventstore.Stream, history []workflow.Recorded) (workflow.WorkflowCreated, error) {
+	if len(history) > 0 {
+		if created, ok := history[0].Event.(workflow.WorkflowCreated); ok {
 			return created, nil
 		}
 	}
 	return workflow.WorkflowCreated{}, fmt.Errorf("%w: %s", ErrNoExecution, s.ID)
+}
+
+// whole returns a history from its first event to its last.
+func (w *Worker) whole(ctx context.Context, s eventstore.Stream) ([]workflow.Recorded, error) {
+	var history []workflow.Recorded
+	for after := uint64(0); ; after = history[len(history)-1].Version {
+		page, err := w.History(ctx, s, after, eventstore.MaxPage)
+		if err != nil || len(page) == 0 {
+			return history, err
+		}
+		for _, e := range page {
+			history = append(history, e.Recorded)
+		}
+	}
 }
 
 // HistoryEvent is one event with what its commit says about it.
@@ -68,7 +87,7 @@ type Snapshot struct {
 
 // Inspect reads an execution. It is ErrNoExecution if there is none.
 func (w *Worker) Inspect(ctx context.Context, s eventstore.Stream) (*Snapshot, error) {
-	x, err := w.fresh(ctx, s)
+	x, err := w.read(ctx, s, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -64,11 +63,19 @@ func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
 	if start.Correlation == "" {
 		start.Correlation = id
 	}
-	by := "start/" + id
+	return w.launch(ctx, start, func(first workflow.WorkflowCreated) bool {
+		return first.Workflow == start.Workflow && string(first.Input.JSON) == string(start.Input.JSON)
+	})
+}
+
+// launch stores the first commit of an execution and sends its first work. If the execution exists and same accepts how it was created, what
+// may not have been sent is sent; if not, the key was used for something else.
+func (w *Worker) launch(ctx context.Context, start workflow.Start, same func(workflow.WorkflowCreated) bool) (Started, error) {
+	by, s := "start/"+start.Execution, eventstore.Stream{Tenant: start.Tenant, ID: start.Execution}
 	dec, err := w.decide(ctx, proposal{
-		stream: eventstore.Stream{Tenant: r.Tenant, ID: id}, by: by, causes: []string{by},
+		stream: s, by: by, causes: cause(by),
 		open: func(ctx context.Context, x *execution) (err error) {
-			x.program, err = w.Programs.Load(ctx, r.Tenant, r.Workflow, d.Version)
+			x.program, err = w.program(ctx, start.Tenant, start.Workflow, start.Definition)
 			return err
 		},
 		feed: func(x *execution, t *engine.Turn) error { return t.Handle(start) },
@@ -76,30 +83,20 @@ func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
-	out := Started{Execution: id, Workflow: r.Workflow, Definition: dec.state.Definition}
+	defer w.keep(dec.execution)
+	out := Started{Execution: start.Execution, Workflow: start.Workflow, Definition: dec.state.Definition}
 	if len(dec.Events) > 0 {
 		return out, w.dispatch(ctx, dec.execution, dec.Commands)
 	}
 	out.Existed = true
-	return out, w.repeated(ctx, r, by, input, out)
-}
-
-// repeated checks that a repeat means the same, and sends what the first may not have sent.
-func (w *Worker) repeated(ctx context.Context, r StartRequest, by string, input workflow.Value, out Started) error {
-	s := eventstore.Stream{Tenant: r.Tenant, ID: out.Execution}
 	first, err := w.Created(ctx, s)
 	if err != nil {
-		return err
+		return out, err
 	}
-	if string(first.Input.JSON) != string(input) || first.Workflow != r.Workflow {
-		return &KeyReusedError{Key: r.Key, Execution: out.Execution}
+	if !same(first) {
+		return out, &KeyReusedError{Key: start.Key, Execution: start.Execution}
 	}
-	x, err := w.fresh(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer w.keep(x)
-	return w.resend(ctx, x, by)
+	return out, w.resend(ctx, dec.execution, by)
 }
 
 // ExecutionID derives an execution's ID from its idempotency key, so that a repeat finds it.
@@ -110,6 +107,3 @@ func (w *Worker) ExecutionID(r StartRequest) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%s", len(r.Tenant), r.Tenant, len(r.Workflow), r.Workflow, r.Key))
 	return "k" + hex.EncodeToString(sum[:16])
 }
-
-// ErrNoExecution says that there is no execution of that ID.
-var ErrNoExecution = errors.New("worker: there is no execution of that ID")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/schema"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -47,6 +48,7 @@ type Worker struct {
 	Limits Limits
 	Log    *slog.Logger
 
+	schemas  *schema.Checker
 	draining atomic.Bool
 	mu       sync.Mutex
 	deciding map[eventstore.Stream]int

@@ -1,0 +1,232 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/wovyr/wovyr/pkg/engine"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
+	"github.com/wovyr/wovyr/pkg/workflow/codec"
+)
+
+// ledger is what the checkers know of one execution: its events as they were stored, and what its activities did.
+type ledger struct {
+	scenario  Scenario
+	stream    eventstore.Stream
+	program   *engine.Program
+	state     *workflow.State
+	events    []workflow.Recorded
+	last      uint64
+	completed map[string]completion // by step
+	fences    map[string]int        // the newest, by step
+	effects   map[exclusive]int
+	// tookIDs are the events that waits took; tookUpTo, the last number of each topic.
+	tookIDs  map[string]bool
+	tookUpTo map[workflow.EventCursor]uint64
+	// cancelled is set once a queue was told that a cancel of this child is done with.
+	cancelled bool
+}
+
+// exclusive names runs of an activity of which there may be one.
+type exclusive struct {
+	step           string
+	attempt, fence int
+}
+
+// completion is when a step's result was committed.
+type completion struct {
+	version uint64
+	at      int64
+}
+
+func (w *world) ledger(s eventstore.Stream) *ledger {
+	l := w.ledgers[s]
+	if l == nil {
+		l = &ledger{stream: s, completed: map[string]completion{}, fences: map[string]int{}, effects: map[exclusive]int{},
+			tookIDs: map[string]bool{}, tookUpTo: map[workflow.EventCursor]uint64{}}
+		w.ledgers[s] = l
+	}
+	return l
+}
+
+// committed looks at each commit as it is stored: one a version, without gaps, none after the end, no step completed twice.
+func (w *world) committed(s eventstore.Stream, c eventstore.Commit) {
+	l := w.ledger(s)
+	if c.First <= l.last {
+		return // the same commit again: the store says so itself
+	}
+	w.report.Commits++
+	if c.First != l.last+1 {
+		w.violation("%s: commit %d after %d: a gap", s.ID, c.First, l.last)
+	}
+	l.last = c.Last
+	b, err := codec.Decode(c.Data)
+	if err != nil {
+		w.violation("%s: commit %d cannot be read: %v", s.ID, c.First, err)
+		return
+	}
+	if w.config.Trace != nil {
+		text, err := codec.JSON{}.Encode(&codec.Batch{Worker: b.Worker, Causes: b.Causes, Events: b.Events})
+		w.note("%s: commit %d to %d: %s %v", s.ID, c.First, c.Last, text, err)
+	}
+	for _, r := range b.Recorded(c.First) {
+		w.happened(l, r)
+	}
+	if l.cancelled && c.First == 1 && !l.state.Status.Terminal() {
+		w.violation("%s: started, though its cancel was acknowledged", s.ID)
+	}
+}
+
+func (w *world) happened(l *ledger, r workflow.Recorded) {
+	_, undo := r.Event.(workflow.CompensationStarted) // the one way out of Failed, in the commit that fails
+	if l.state != nil && l.state.Status.Terminal() && !undo {
+		w.violation("%s: %s at %d, after its end", l.stream.ID, r.Event.Type(), r.Version)
+		return
+	}
+	switch e := r.Event.(type) {
+	case workflow.WorkflowCreated:
+		program, err := w.programs.Load(background(), tenant, e.Workflow, 1)
+		if err != nil {
+			w.violation("%s: %v", l.stream.ID, err)
+			return
+		}
+		l.program = program
+	case workflow.ActivityScheduled:
+		l.fences[e.Step] = e.Fence
+	case workflow.ActivityCompleted:
+		w.stepCompleted(l, r.Version, e)
+	case workflow.EventReceived:
+		if e.Step != "" {
+			w.took(l, e.Event.ID)
+			w.tookNumber(l, e.Event)
+		}
+	case workflow.EventTaken:
+		w.took(l, e.ID)
+	case workflow.LeaseExpired:
+		w.leaseExpired(l, e)
+	}
+	l.events = append(l.events, r)
+	state, err := engine.Apply(l.program, l.state, r)
+	if err != nil {
+		w.violation("%s: event %d (%s) does not follow: %v", l.stream.ID, r.Version, r.Event.Type(), err)
+		return
+	}
+	l.state = state
+}
+
+// stepCompleted looks at a result: the only one of its step, and that of the attempt that counts.
+func (w *world) stepCompleted(l *ledger, version uint64, e workflow.ActivityCompleted) {
+	if end, twice := l.completed[e.Step]; twice {
+		w.violation("%s: step %s completed at %d and again at %d", l.stream.ID, e.Step, end.version, version)
+	}
+	l.completed[e.Step] = completion{version, w.now}
+	var result struct {
+		Fence int    `json:"fence"`
+		Step  string `json:"step"`
+	}
+	if e.Taken || json.Unmarshal(e.Output.JSON, &result) != nil || result.Fence == 0 || result.Step != e.Step {
+		return // not what a function of the simulation returned for this step
+	}
+	if fence := l.fences[e.Step]; result.Fence != fence {
+		w.violation("%s: step %s has the result of fence %d, when fence %d had taken over", l.stream.ID, e.Step, result.Fence, fence)
+	}
+}
+
+// took looks at an event that ended a wait: no other wait of the execution has had it.
+func (w *world) took(l *ledger, id string) {
+	id, _, _ = strings.Cut(id, "#") // a mutant makes several of one
+	if l.tookIDs[id] {
+		w.violation("%s: event %s was taken twice", l.stream.ID, id)
+	}
+	l.tookIDs[id] = true
+}
+
+// tookNumber looks at the order of the events of a topic.
+func (w *world) tookNumber(l *ledger, e workflow.EarlyEvent) {
+	topic, number := workflow.EventCursor{Kind: e.Kind, Key: e.Key}, e.Number
+	if e.KindNumber > 0 {
+		topic, number = workflow.EventCursor{Kind: e.Kind, AnyKey: true}, e.KindNumber
+	}
+	if number == 0 {
+		return // a signal
+	}
+	if number <= l.tookUpTo[topic] {
+		w.violation("%s: event %d of %s/%s was taken after %d", l.stream.ID, number, e.Kind, e.Key, l.tookUpTo[topic])
+	}
+	l.tookUpTo[topic] = number
+}
+
+// leaseExpired looks at an attempt that was given up: nobody was lost where nobody can be, and no result of it was known to the queue when
+// the one who gave it up began.
+func (w *world) leaseExpired(l *ledger, e workflow.LeaseExpired) {
+	if w.config.Rates.calm() && !l.scenario.Hangs {
+		w.violation("%s: the lease of %s fence %d expired, though no worker was ever lost", l.stream.ID, e.Step, e.Fence)
+	}
+	if w.running == nil {
+		return // a write that landed late
+	}
+	for _, m := range w.group(l.stream).letters {
+		switch in := m.Input.(type) {
+		case workflow.LeaseExpiry:
+			if in.Step == e.Step && in.Fence == e.Fence {
+				return // it came first
+			}
+		case workflow.ActivityResult:
+			if in.Step == e.Step && in.Fence == e.Fence && m.at < w.running.began {
+				w.violation("%s: the lease of %s fence %d expired, though its result was in the inbox", l.stream.ID, e.Step, e.Fence)
+			}
+		}
+	}
+}
+
+// effect looks at each effect of an activity: none by a receive that began after the step's result was committed. (One that began before may have
+// slept since, and nobody can stop it any more.) No attempt runs twice under one fence, but for those that say it does no harm.
+func (w *world) effect(s eventstore.Stream, e effect) {
+	w.report.Activities++
+	l := w.ledger(s)
+	w.note("%s: effect of %s, attempt %d, fence %d", s.ID, e.step, e.attempt, e.fence)
+	if e.key != s.ID+"/"+e.step {
+		w.violation("%s: %s has the idempotency key %q", s.ID, e.step, e.key)
+	}
+	if e.function == oftenFunction {
+		return
+	}
+	if end, over := l.completed[e.step]; over && w.running.began > end.at {
+		w.violation("%s: %s runs again, though its result was committed at %d", s.ID, e.step, end.version)
+	}
+	which := exclusive{step: e.step, fence: e.fence}
+	if e.function == onceFunction { // a recovery has the next fence, but is the same attempt
+		which = exclusive{step: e.step, attempt: e.attempt}
+	}
+	if l.effects[which]++; l.effects[which] > 1 {
+		w.violation("%s: %s attempt %d runs a second time under fence %d", s.ID, e.step, e.attempt, e.fence)
+	}
+}
+
+// answered notes what a queue was told to forget.
+func (w *world) answered(s eventstore.Stream, m worker.Message) {
+	if c, ok := m.Input.(workflow.Cancel); ok && c.Start != nil {
+		w.ledger(s).cancelled = true
+	}
+}
+
+// heard compares the state that a worker has after a commit with the fold of what is stored.
+func (w *world) heard(s eventstore.Stream, events []workflow.Recorded, state *workflow.State) {
+	l := w.ledger(s)
+	if last := events[len(events)-1].Version; l.last != last || !state.Status.Terminal() && !w.chance(8) {
+		return // others have written since
+	}
+	live, err := codec.EncodeState(state)
+	if err == nil {
+		var folded []byte
+		if folded, err = codec.EncodeState(l.state); err == nil && !bytes.Equal(live, folded) {
+			w.violation("%s: at version %d the worker's state is not the fold of the history", s.ID, l.last)
+		}
+	}
+	if err != nil {
+		w.violation("%s: the state at %d cannot be encoded: %v", s.ID, l.last, err)
+	}
+}
