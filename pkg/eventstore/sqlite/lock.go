@@ -36,7 +36,7 @@ func lockFolder(folder string) (*os.File, error) {
 		}
 		return nil, &LockedError{Folder: folder, Process: other}
 	}
-	if err := f.Truncate(0); err == nil {
+	if err = f.Truncate(0); err == nil {
 		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
 	}
 	if err != nil {

@@ -203,13 +203,13 @@ func testPageBytes(t *testing.T, s *suite) {
 
 func testTail(t *testing.T, s *suite) {
 	a := &author{stream: order}
-	all := s.fill(a, 4, 0)
+	s.fill(a, 4, 0)
 	at := a.nextCheckpoint(3, []byte("state"))
 	s.append(a, at, nil)
 	tail, err := s.Store.Tail(s.ctx, order)
 	require.NoError(t, err)
 	s.requireCommits([]eventstore.Commit{at}, tail)
-	all = append([]eventstore.Commit{at}, s.fill(a, 3, 0)...)
+	all := append([]eventstore.Commit{at}, s.fill(a, 3, 0)...)
 	tail, err = s.Store.Tail(s.ctx, order)
 	require.NoError(t, err)
 	s.requireCommits(all, tail)
