@@ -32,7 +32,9 @@ func (w *Worker) document(ctx context.Context, s eventstore.Stream, cmd workflow
 	d := activity.Document{JSON: []byte(p.JSON)}
 	for _, h := range p.Holes {
 		part := activity.Part{At: h.At}
-		if h.Ref != nil {
+		if v, ok := inline(h.Ref); ok {
+			part = inlinePart(h.At, v)
+		} else if h.Ref != nil {
 			ref, err := refOf(h.Ref)
 			if err != nil {
 				return d, err
@@ -50,6 +52,18 @@ func (w *Worker) document(ctx context.Context, s eventstore.Stream, cmd workflow
 		d.Parts = append(d.Parts, part)
 	}
 	return d, nil
+}
+
+// inline returns the value of a reference to something that is not stored.
+func inline(r *workflow.Ref) (workflow.Value, bool) {
+	if r == nil {
+		return nil, false
+	}
+	return r.Inline()
+}
+
+func inlinePart(at string, v workflow.Value) activity.Part {
+	return activity.Part{At: at, Size: int64(len(v)), Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(v)), nil }}
 }
 
 // open reads a payload, or the part of it at a path.

@@ -107,6 +107,10 @@ func (w *Worker) Text(ctx context.Context, tenant string, p workflow.Payload, li
 		if h.Ref == nil {
 			continue
 		}
+		if v, ok := h.Ref.Inline(); ok {
+			d.Parts = append(d.Parts, inlinePart(h.At, v))
+			continue
+		}
 		ref, err := refOf(h.Ref)
 		if err != nil {
 			return nil, err
