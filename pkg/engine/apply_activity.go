@@ -271,26 +271,24 @@ func (x *fold) keep(in inst, o *workflow.OpenStep, output workflow.Payload, fail
 	in.step.Result = r
 }
 
-// lend gives the output of a step to those that it stands in for, once all their stand-ins have ended.
+// lend gives the output of a step to those that it stands in for, once all their stand-ins have come out.
 func (x *fold) lend(f *workflow.Frame, i int, output workflow.Payload) {
 	for k := range f.StandIns {
 		s := &f.StandIns[k]
 		if !hasIndex(s.By, i) {
 			continue
 		}
-		st := &f.Steps[s.For]
-		all := true
-		for _, by := range s.By {
-			all = all && f.Steps[by].Status.Ended()
-		}
-		if !all || st.Result == nil {
+		if _, ok := outcome(f, s.For); !ok {
 			continue
 		}
+		given := output
 		if len(s.By) > 1 {
-			output = x.outputsOf(f, s.By)
+			given = x.outputsOf(f, s.By)
 		}
-		st.Result.Output = output
-		x.lend(f, s.For, output) // which may stand in itself
+		if st := &f.Steps[s.For]; st.Result != nil {
+			st.Result.Output = given
+		}
+		x.lend(f, s.For, given) // which may stand in itself
 	}
 }
 

@@ -32,27 +32,32 @@ func (t *Turn) bodyOver(f *workflow.Frame) (done, failed bool) {
 	return false, true
 }
 
-// outputsOf is the default output of a body: that of its last step, or of its last steps by name.
+// outputsOf is the output of a body's last step or, if there are several, an object of theirs.
 func (x *fold) outputsOf(f *workflow.Frame, last []int) workflow.Payload {
-	b := x.p.bodies[f.Body]
 	if len(last) == 1 {
 		return orNull(resultOutput(&f.Steps[last[0]]))
 	}
-	names := make([]string, len(last))
-	values := make([]workflow.Payload, len(last))
-	for k, i := range last {
+	return x.outputsByName(f, last)
+}
+
+// outputsByName is an object of the outputs of some steps.
+func (x *fold) outputsByName(f *workflow.Frame, of []int) workflow.Payload {
+	b := x.p.bodies[f.Body]
+	names := make([]string, len(of))
+	values := make([]workflow.Payload, len(of))
+	for k, i := range of {
 		names[k], values[k] = b.nodes[i].step.Name, orNull(resultOutput(&f.Steps[i]))
 	}
 	return objectOf(names, values)
 }
 
-// outputsByName is the output of all steps named last, even if it is one.
-func (x *fold) outputsByName(f *workflow.Frame, last []int) workflow.Payload {
-	if len(last) != 1 {
-		return x.outputsOf(f, last)
+// allOutputs is an object of the outputs of all steps of a body.
+func (x *fold) allOutputs(f *workflow.Frame) workflow.Payload {
+	of := make([]int, len(f.Steps))
+	for i := range of {
+		of[i] = i
 	}
-	i := last[0]
-	return objectOf([]string{x.p.bodies[f.Body].nodes[i].step.Name}, []workflow.Payload{orNull(resultOutput(&f.Steps[i]))})
+	return x.outputsByName(f, of)
 }
 
 func resultOutput(st *workflow.StepState) workflow.Payload {
@@ -132,7 +137,7 @@ func advanceGroup(t *Turn, in inst) {
 	case failed:
 		t.fail(in, f.Error, false)
 	case done:
-		out := t.outputsByName(f, t.p.bodies[f.Body].last)
+		out := t.allOutputs(f)
 		if g := in.node.step.Group; g.Output != nil && !t.undoOnly() {
 			var err *workflow.Error
 			if out, err = render(g.Output, t.inBody(f)); err != nil {

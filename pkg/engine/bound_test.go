@@ -141,5 +141,5 @@ func TestLoopState(t *testing.T) {
 	}
 	require.InDelta(t, early, len(shown(t, r.s)), 40)
 	r.work(0)
-	require.Equal(t, `Completed completed {"l":{"b":1}}`, r.outcome())
+	require.Equal(t, `Completed completed {"l":{"a":200,"b":1}}`, r.outcome())
 }

@@ -135,6 +135,9 @@ func (x *fold) linkFrame(f, parent *workflow.Frame, at int) {
 	for i := range f.Steps {
 		f.Steps[i].Join = b.fresh[i]
 	}
+	for i := range f.StandIns {
+		f.StandIns[i].Done = false
+	}
 	for i := range f.Steps {
 		st := &f.Steps[i]
 		if st.Open != nil {

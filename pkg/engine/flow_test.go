@@ -74,6 +74,24 @@ steps:
   other: { function: g, with: '${ steps.a.error.code }' }
   b: { function: h, with: '${ steps.a.output }' }
 `, fail: map[string]int{"f": 9}, want: `Completed completed {"b":"http.503"}`, calls: []string{"a", "other", "b"}},
+	{name: "stand-ins of stand-ins", doc: `
+steps:
+  a: { function: f, retry: { attempts: 1 }, on_error: [ { then: h } ] }
+  h: { function: f, retry: { attempts: 1 }, on_error: [ { then: [ i, j ] } ] }
+  i: { timer: { for: 1h } }
+  j: { needs: [ i ], function: g, with: 1 }
+  c: { value: '${ steps.a.output.j }' }
+`, fail: map[string]int{"f": 9}, want: `Completed completed {"c":1}`},
+	{name: "previous outside of the body", doc: `
+steps:
+  l: { loop: { max: 5, until: 'previous.?a.output.orValue(0) == 2', collect: '${ previous.?a.output.orValue(null) }', steps: { a: { value: '${ iteration }' } } } }
+`, want: `Completed completed {"l":[null,1,2]}`},
+	{name: "continue as new is not for exit steps", doc: `
+on_exit: [ z ]
+steps:
+  a: { function: g }
+  z: { when: input.n > 0, continue_as_new: { input: {} } }
+`, input: `{"n":1}`, want: `Completed completed {"a":null}`},
 	{name: "no error, nobody stands in", doc: `
 steps:
   a: { function: h, with: 7, on_error: [ { then: other } ] }
@@ -139,8 +157,8 @@ steps:
 	{name: "group", doc: `
 steps:
   g: { group: { steps: { a: { function: g, with: 1 }, b: { needs: [ a ], function: g, with: '${ steps.a.output + input.n }' } } } }
-  after: { value: '${ steps.g.output.b }' }
-`, input: `{"n":5}`, want: `Completed completed {"after":6}`, calls: []string{"g/a", "g/b"}},
+  after: { value: '${ [steps.g.output.b, dyn(steps.g.output).a] }' }
+`, input: `{"n":5}`, want: `Completed completed {"after":[6,1]}`, calls: []string{"g/a", "g/b"}},
 	{name: "group fails, caught", doc: `
 steps:
   g: { group: { steps: { a: { function: f, retry: { attempts: 1 } }, b: { timer: { for: 1d } } } }, on_error: [ { continue: no } ] }

@@ -86,26 +86,44 @@ func standIn(f *workflow.Frame, i int) *workflow.StandIn {
 	return nil
 }
 
-// standIn resolves the needs on a caught step once all that stand in for it have ended.
+// standIn resolves the needs on a caught step once all that stand in for it have come out, those that stand in for them
+// included.
 func (x *fold) standIn(f *workflow.Frame, s *workflow.StandIn) {
-	if !f.Steps[s.For].Status.Ended() {
+	status, ok := outcome(f, s.For)
+	if s.Done || !ok {
 		return
 	}
-	status := workflow.StatusCaught
-	for _, by := range s.By {
-		switch f.Steps[by].Status {
-		case workflow.StatusPending:
-			return
-		case workflow.StatusFailed:
-			status = workflow.StatusFailed
-		}
-	}
+	s.Done = true
 	n := &x.p.bodies[f.Body].nodes[s.For]
 	for k := range n.out {
 		if e := &n.out[k]; waitsForStandIn(e.end) {
 			x.resolve(f, e, status)
 		}
 	}
+	for k := range f.StandIns {
+		if next := &f.StandIns[k]; hasIndex(next.By, s.For) {
+			x.standIn(f, next)
+		}
+	}
+}
+
+// outcome is how a step came out for those who wait for it: of a caught one, how its stand-ins did. ok is false as long as
+// that is not known.
+func outcome(f *workflow.Frame, i int) (status workflow.Status, ok bool) {
+	status = f.Steps[i].Status
+	s := standIn(f, i)
+	if status != workflow.StatusCaught || s == nil {
+		return status, status.Ended()
+	}
+	for _, by := range s.By {
+		switch other, ok := outcome(f, by); {
+		case !ok:
+			return workflow.StatusPending, false
+		case other == workflow.StatusFailed:
+			status = workflow.StatusFailed
+		}
+	}
+	return status, true
 }
 
 // resolve counts one need.

@@ -100,7 +100,7 @@ func (t *Turn) weighIteration(l *workflow.Loop, f *workflow.Frame, e workflow.Sc
 	if err == nil && l.Collect != nil {
 		e.Output, err = render(l.Collect, a)
 	} else if err == nil {
-		e.Output = t.outputsByName(f, t.p.bodies[f.Body].last)
+		e.Output = t.allOutputs(f)
 	}
 	if err != nil {
 		e.Output, e.Error = workflow.Payload{}, err

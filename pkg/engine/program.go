@@ -305,7 +305,7 @@ func (p *Program) hold() error {
 // holdBody marks what is read of a body when it ends.
 func (p *Program) holdBody(b *body) error {
 	mark := func(r expr.Read) { b.mark(r, false) }
-	defaults := false
+	defaults, all := false, false // what is read without an expression: the last steps, or all
 	var err error
 	switch {
 	case b.owner == nil:
@@ -317,7 +317,7 @@ func (p *Program) holdBody(b *body) error {
 		err = readsOf(f.Collect, nil, mark)
 	case b.owner.step.Loop != nil:
 		l := b.owner.step.Loop
-		defaults = l.Collect == nil
+		all = l.Collect == nil
 		for _, x := range []*workflow.Expr{l.Until, durationExpr(l.Delay)} {
 			if err == nil {
 				err = readsOf(nil, x, mark)
@@ -331,7 +331,7 @@ func (p *Program) holdBody(b *body) error {
 		}
 	case b.owner.step.Group != nil:
 		g := b.owner.step.Group
-		defaults = g.Output == nil
+		all = g.Output == nil
 		err = readsOf(g.Output, nil, mark)
 	default:
 		defaults = true
@@ -342,6 +342,7 @@ func (p *Program) holdBody(b *body) error {
 		}
 	}
 	for i := range b.nodes {
+		b.nodes[i].held = b.nodes[i].held || all
 		for _, h := range b.nodes[i].step.OnError {
 			if len(h.Then) > 1 { // their outputs are put together when the last of them ends
 				for _, name := range h.Then {
@@ -394,10 +395,12 @@ func (p *Program) holdPrevious(b *body, l *workflow.Loop) error {
 		r.Root = "steps"
 		b.mark(r, false)
 	}
-	if err := readsOf(nil, l.While, mark); err != nil {
-		return err
+	for _, x := range []*workflow.Expr{l.While, l.Until, durationExpr(l.Delay)} {
+		if err := readsOf(nil, x, mark); err != nil {
+			return err
+		}
 	}
-	var err error
+	err := readsOf(l.Collect, nil, mark)
 	visitBody(b, func(t *workflow.Template, x *workflow.Expr) {
 		if err == nil && mentions(t, x, "previous") {
 			err = readsOf(t, x, mark)

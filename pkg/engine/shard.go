@@ -160,12 +160,14 @@ func (t *Turn) advanceShards(in inst, sc *workflow.Scope) {
 	}
 }
 
-// manifest is the output of a foreach that was spread over shards: {count, failed, ref}. The reference names the shards,
-// whose outputs it stands for (semantics 35).
+// manifest is the output of a foreach that was spread over shards: {count, failed, ref}. `ref` names the shards, whose
+// outputs it stands for (semantics 35). It is a reference whose parts are all known, so that an expression that
+// takes it for the list of a smaller foreach fails, and does not count or map the words of a manifest.
 func (t *Turn) manifest(in inst, sc *workflow.Scope) workflow.Payload {
-	b := appendText([]byte(`{"count":`+strconv.Itoa(sc.Count)+`,"failed":`+strconv.Itoa(sc.Failed)+`,"ref":`),
+	b := appendText([]byte(`{"/count":`+strconv.Itoa(sc.Count)+`,"/failed":`+strconv.Itoa(sc.Failed)+`,"/ref":`),
 		t.s.Execution+"/"+in.path+shardMark+"0.."+strconv.Itoa(len(sc.Shards)-1))
-	return workflow.Inline(append(b, '}'))
+	known := workflow.Value(append(b, '}'))
+	return workflow.Payload{JSON: workflow.Null, Holes: []workflow.Hole{{Ref: &workflow.Ref{Size: int64(len(known)) - 3, Known: known}}}}
 }
 
 // openShard applies the request of a shard.

@@ -115,11 +115,11 @@ steps:
             steps:
               sq: { function: g, with: '${ x * input.k + y + steps.a.output + index }' }
               add: { needs: [ sq ], set: { sum: { value: 1, reduce: sum } } }
-  end: { needs: [ outer ], value: '${ [dyn(vars.sum), steps.outer.output[0]] }' }
+  end: { needs: [ outer ], value: '${ [dyn(vars.sum), dyn(steps.outer.output[0]).count, dyn(steps.outer.output[0]).failed, dyn(steps.outer.output[0]).ref] }' }
 `, itemsOf(300))
 	w := newTree(t, r)
 	w.settle("e1")
-	require.Equal(t, `Completed completed {"end":[300,{"count":300,"failed":0,"ref":"e1/outer/0/each/shard-0..1"}]}`, r.outcome(), r.story())
+	require.Equal(t, `Completed completed {"end":[300,300,0,"e1/outer/0/each/shard-0..1"]}`, r.outcome(), r.story())
 	require.Equal(t, []string{"e1/outer/0/each/shard-0 completed", "e1/outer/0/each/shard-1 completed"}, w.ends)
 	second := w.runs["e1/outer/0/each/shard-1"]
 	require.True(t, strings.HasPrefix(second.s.Output.JSON.String(), "[467,470,473"), second.s.Output.JSON.String())
@@ -192,4 +192,24 @@ func TestItemsByReference(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.Commands, 2)
 	require.Equal(t, []string{"1"}, d.Commands[1].(workflow.RunActivity).Input.Holes[0].Ref.Path)
+}
+
+func TestManifestIsNoList(t *testing.T) {
+	r := begin(t, `
+steps:
+  each: { foreach: { items: '${ input.items }', steps: { a: { value: 1 } } } }
+  size: { value: '${ size(steps.each.output) }', on_error: [ { continue: '${ error.code }' } ] }
+  pass: { function: g, with: { m: '${ steps.each.output }' } }
+`, itemsOf(300))
+	w := newTree(t, r)
+	w.settle("e1")
+	require.Equal(t, "Completed", r.s.Status.String(), r.story())
+	require.Contains(t, r.s.Output.JSON.String(), `"size":"payload.too_large"`)
+	for _, e := range r.history {
+		if s, ok := e.Event.(workflow.ActivityScheduled); ok && s.Step == "pass" {
+			v, ok := s.Input.Holes[0].Ref.Inline()
+			require.True(t, ok)
+			require.Equal(t, `{"count":300,"failed":0,"ref":"e1/each/shard-0..1"}`, v.String())
+		}
+	}
 }

@@ -167,6 +167,8 @@ type Frame struct {
 type StandIn struct {
 	For int   `json:"for" cbor:"1,keyasint,omitempty"`
 	By  []int `json:"by" cbor:"2,keyasint,omitempty"`
+	// Done says that those who wait for the step know how it came out.
+	Done bool `json:"-" cbor:"-"`
 }
 
 // CountedJoin is the number of a join that is an expression. Step is an index.

@@ -3,6 +3,10 @@ package workflow
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Value is one JSON value in canonical form, or nil for "absent".
@@ -99,7 +103,7 @@ type Hole struct {
 
 // Ref names a value in the payload store: content-addressed, per tenant.
 type Ref struct {
-	// Hash is the hex SHA-256 of the stored bytes.
+	// Hash is the hex SHA-256 of the stored bytes; empty for a value that is not stored, see Inline.
 	Hash string `json:"hash" cbor:"1,keyasint,omitempty"`
 	// Size is in bytes.
 	Size int64 `json:"size" cbor:"2,keyasint,omitempty"`
@@ -108,6 +112,27 @@ type Ref struct {
 	// Known holds, as a JSON object keyed by JSON pointer, those parts of the value that the definition's expressions read
 	// (Definition.Uses), so that decisions never load the payload.
 	Known Value `json:"known,omitempty" cbor:"4,keyasint,omitempty"`
+}
+
+// Inline returns the value of a reference without a hash: an object all of whose members are known. Such a reference
+// stands for a value that is small but must not be taken for what it describes: the manifest of a large foreach.
+func (r *Ref) Inline() (Value, bool) {
+	if r.Hash != "" || len(r.Path) > 0 {
+		return nil, false
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(r.Known, &members); err != nil {
+		return nil, false
+	}
+	out := []byte{'{'}
+	for i, pointer := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendQuote(out, strings.TrimPrefix(pointer, "/"))
+		out = append(append(out, ':'), members[pointer]...)
+	}
+	return append(out, '}'), true
 }
 
 // Deferred is an expression over names that exist only in an activity's worker: secrets, callback
