@@ -79,8 +79,12 @@ func (s *Server) wait(ctx context.Context, stream eventstore.Stream) error {
 		moved := s.Watch(stream) // before the read: what happens in between closes it
 		row, err := s.Worker.Store.Row(ctx, stream)
 		switch {
-		case errors.Is(err, eventstore.ErrNotFound), err == nil && !row.Open:
+		case err == nil && !row.Open:
 			return nil
+		case errors.Is(err, eventstore.ErrNotFound):
+			if !strings.Contains(stream.ID, "~") { // NAME~2 goes on for NAME, and is about to start
+				return nil
+			}
 		case err != nil:
 			return err
 		}
@@ -114,6 +118,9 @@ func View(ctx context.Context, w *worker.Worker, snap *worker.Snapshot) (*client
 	}
 	if snap.Origin.Parent != nil {
 		e.Parent = snap.Origin.Parent.Execution
+	}
+	if snap.Next != nil {
+		e.Next = snap.Next.Execution
 	}
 	for _, reason := range snap.Waiting {
 		e.Waiting = append(e.Waiting, reason.String())

@@ -13,6 +13,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/node"
 	"github.com/wovyr/wovyr/pkg/schema"
+	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -115,6 +116,9 @@ type taskOf struct {
 func (a *answers) open(ctx context.Context, id string) ([]taskOf, error) {
 	stream := eventstore.Stream{Tenant: node.Tenant, ID: id}
 	snap, err := a.node.Worker.Inspect(ctx, stream)
+	if errors.Is(err, worker.ErrNoExecution) {
+		return nil, nil // one that goes on for another is about to start
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +161,7 @@ func (a *answers) settle(ctx context.Context, t taskOf, plan map[string]workflow
 	case planned && (d.Verdict == workflow.VerdictReject || a.forms.Fits(t.Form, d.Answer.JSON)):
 		return a.decide(ctx, t, d)
 	case planned:
-		a.progress.say("%s is not approved: %v\n", t.Step, a.forms.Check(t.Form, d.Answer.JSON, "task.answer", "the answer"))
+		a.progress.say("  %s is not approved: %s\n", t.Step, a.forms.Check(t.Form, d.Answer.JSON, "task.answer", "the answer").Message)
 	}
 	if a.lines != nil {
 		answered, err := a.question(ctx, t)

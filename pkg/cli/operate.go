@@ -187,8 +187,11 @@ func (r *redrive) run(ctx context.Context, id string) error {
 // show writes an execution that was just started, or with wait how it ended.
 func (r *remote) show(ctx context.Context, at *client.Client, e client.Execution, wait bool) error {
 	var err error
-	for wait && !e.Ended() {
-		if e, err = at.Wait(ctx, e.ID); err != nil {
+	for id := e.ID; wait && (!e.Ended() || e.Next != ""); {
+		if e.Ended() {
+			id = e.Next // continue_as_new: the work goes on there
+		}
+		if e, err = at.Wait(ctx, id); err != nil {
 			return err
 		}
 	}

@@ -184,6 +184,18 @@ func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input w
 	} else {
 		progress.begin(id, name, "", true)
 	}
+	for {
+		view, err := r.await(ctx, n, id, plan)
+		if err != nil || view.Next == "" {
+			return view, err
+		}
+		id = view.Next // continue_as_new: the work goes on there
+		progress.begin(id, name, "", true)
+	}
+}
+
+// await waits for the end of one execution, and takes the decisions that it asks for meanwhile.
+func (r *run) await(ctx context.Context, n *node.Node, id string, plan map[string]workflow.TaskDecision) (*client.Execution, error) {
 	decided, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stuck := make(chan error, 1)
@@ -192,10 +204,10 @@ func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input w
 	for {
 		moved := n.Watch(stream)
 		row, err := n.Store.Row(ctx, stream)
-		if err != nil {
+		if err != nil && !errors.Is(err, eventstore.ErrNotFound) { // one that goes on for another is about to start
 			return nil, machine(ctx, err)
 		}
-		if !row.Open {
+		if err == nil && !row.Open {
 			snap, err := n.Worker.Inspect(ctx, stream)
 			if err != nil {
 				return nil, machine(ctx, err)
@@ -237,6 +249,11 @@ func (r *run) open(ctx context.Context, n *node.Node, name string, input workflo
 			created, err := n.Worker.Created(ctx, row.Stream)
 			if err != nil {
 				return "", err
+			}
+			if goesOn := created.Origin.Continues; goesOn != nil && created.By == startedBy {
+				if created, err = n.Worker.Created(ctx, eventstore.Stream{Tenant: node.Tenant, ID: goesOn.First}); err != nil {
+					return "", err
+				}
 			}
 			if created.By == startedBy && string(created.Input.JSON) == string(input) {
 				return row.Stream.ID, nil

@@ -26,11 +26,13 @@ type Execution struct {
 	Correlation string            `json:"correlation_id,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Parent      string            `json:"parent,omitempty"`
-	Events      uint64            `json:"events,omitempty"`
-	StartedAt   time.Time         `json:"started_at,omitzero"`
-	UpdatedAt   time.Time         `json:"updated_at,omitzero"`
-	EndedAt     time.Time         `json:"ended_at,omitzero"`
-	WakesAt     time.Time         `json:"wakes_at,omitzero"`
+	// Next is the execution that goes on for this one (continue_as_new).
+	Next      string    `json:"next,omitempty"`
+	Events    uint64    `json:"events,omitempty"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
+	WakesAt   time.Time `json:"wakes_at,omitzero"`
 }
 
 // Ended reports whether the execution has come to its end.
