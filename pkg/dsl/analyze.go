@@ -21,6 +21,7 @@ func analyze(def *workflow.Definition, s *source, k *sink) {
 	a.fillPicked()
 	a.fillLast()
 	a.checkJoins()
+	a.checkExitKinds()
 	a.checkTypes()
 	a.touchVars()
 	if !a.cyclic {

@@ -249,6 +249,15 @@ steps:
   i: { function: f, needs: [ a, b ], join: 3 } #! join-count
   j: { function: f, needs: [ a ], join: any } #! join-count
   k: { function: f, needs: [ a, b ], join: 2 } #! join-count
+  m: { function: f, needs: [ a, p ], join: 2 }
+  p: { function: f, when: input.x }
+  q: { switch: [ { when: input.x, then: r }, { else: s } ] }
+  r: { function: f }
+  s: { function: f }
+  t: { function: f, needs: [ r, s ], join: 2 } #! join-count
+  u: { function: f, needs: [ a, r, s ], join: 2 }
+  v: { function: f, needs: [ w ], join: any } #! join-count
+  w: { function: f, when: false } #! never-runs
   l: { function: f, needs: [ a ], join: 2, with: { x: '${ steps.b.output }', y: '${ steps.c.output }' } }
 `,
 	})

@@ -46,6 +46,16 @@ func (a *analysis) exitNames() {
 	a.def.OnExit = known
 }
 
+// checkExitKinds refuses what would bring an execution back to life that has ended.
+func (a *analysis) checkExitKinds() {
+	for _, u := range a.units {
+		if u.exit && u.step.ContinueAsNew != nil {
+			a.sink.errorf(u.pointer+"/continue_as_new", "dsl/exit-continue", "start another workflow there: workflow: { name: …, wait: false, on_parent_close: abandon }",
+				"`%s` runs when the execution has ended (`on_exit`), so it cannot go on as a new one", u.step.Name)
+		}
+	}
+}
+
 // exitRank is the place of a step in on_exit.
 func (a *analysis) exitRank(u *unit) int {
 	return slices.Index(a.def.OnExit, a.root.within(u).step.Name)

@@ -45,7 +45,9 @@ func (r *reach) visit(u *unit) {
 	if why, suggestion := r.whyNever(u); why != "" {
 		r.never[u] = true
 		r.sink.keyWarnf(u.pointer, "dsl/unreachable", suggestion, "`%s` never runs: %s", u.step.Name, why)
+		return
 	}
+	r.warnJoin(u)
 }
 
 // constant reports whether a condition reads nothing, and which value it has then.

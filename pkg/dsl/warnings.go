@@ -188,8 +188,3 @@ func (a *analysis) reportUnused(needed map[*unit]bool, read map[string]bool) {
 		}
 	}
 }
-
-func (a *analysis) warnJoin(u *unit) {
-	a.sink.warnf(u.pointer+"/join", "dsl/join-count", "leave it out, or name more steps in `needs`",
-		"`%s` joins all that it needs (%s), as it does without `join`", u.step.Name, plural(len(u.step.Needs), "step", "steps"))
-}
