@@ -53,10 +53,7 @@ func (a *author) body(indent string, depth int) string {
 	var b strings.Builder
 	for i, name := range names {
 		later := unpicked(names[i+1:], picked)
-		var before []string
-		for _, earlier := range names[:i] {
-			before = append(before, earlier)
-		}
+		before := append([]string(nil), names[:i]...)
 		step := a.step(indent+"  ", depth, before, &later, picked[name])
 		for _, q := range names[i+1:] {
 			if !has(later, q) {

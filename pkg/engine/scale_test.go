@@ -60,7 +60,6 @@ type load struct {
 	id     string
 	env    engine.Env
 	steps  int    // results handed in
-	bytes  int    // of the encoded commits
 	events uint64 // so far
 	last   engine.Decision
 }

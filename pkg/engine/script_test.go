@@ -24,7 +24,6 @@ import (
 // Outputs end at an empty line. They can be written anew with -update.
 type script struct {
 	file       string
-	head       []string // comment lines and empty lines before the first directive
 	directives []directive
 }
 

@@ -395,7 +395,7 @@ func scanNumber[T string | []byte](text T, pos int) (end int, ok bool) {
 
 // numberOf is the value of a JSON number: an int64 or a float64. ok is false if it is too large for a double.
 func numberOf(text string) (n any, ok bool) {
-	if strings.IndexAny(text, ".eE") < 0 {
+	if !strings.ContainsAny(text, ".eE") {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return n, true
 		}

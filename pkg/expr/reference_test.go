@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -116,7 +117,7 @@ func TestKnownPartsLimit(t *testing.T) {
 // samples has a value of every kind.
 func samples() []any {
 	return []any{
-		nil, true, int64(-1), int64(2), uint64(3), uint64(1 << 63), 1.5, -0.0, 1e300, "", "é text", octets("\xff\x00"),
+		nil, true, int64(-1), int64(2), uint64(3), uint64(1 << 63), 1.5, math.Copysign(0, -1), 1e300, "", "é text", octets("\xff\x00"),
 		time.Unix(0, 0).UTC(), 90 * time.Second, newList(nil), newList([]any{int64(1), "a", nil}), newList([]any{int64(2), int64(1)}),
 		&object{}, &object{keys: []string{"a"}, vals: []any{int64(1)}}, none, some(int64(1)), typeName("int"),
 		newHole(&workflow.Hole{Ref: &workflow.Ref{Hash: "h", Size: 9}}), newHole(&workflow.Hole{Deferred: &workflow.Deferred{Expr: "${ secrets.x }"}}),
