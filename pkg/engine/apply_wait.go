@@ -221,6 +221,14 @@ func applyChildEnded(x *fold, e workflow.ChildEnded) error {
 	return nil
 }
 
+// shardMode is how a shard is cancelled: its parent undoes its work, not the shard itself.
+func shardMode(m workflow.CancelMode) workflow.CancelMode {
+	if m == workflow.CancelCompensated {
+		return workflow.CancelImmediate
+	}
+	return m
+}
+
 // leaveChild says what becomes of the children of a step that ends, or of its attempt.
 func (x *fold) leaveChild(in inst, o *workflow.OpenStep, status workflow.Status) {
 	mode := workflow.CancelImmediate
@@ -242,7 +250,7 @@ func (x *fold) leaveChild(in inst, o *workflow.OpenStep, status workflow.Status)
 			s.State = workflow.ShardCancelled
 			o.Scope.Open--
 			o.Scope.Done++
-			x.s.Closing = append(x.s.Closing, closing(x.shardLink(in, i), mode, "step "+in.path+" ended"))
+			x.s.Closing = append(x.s.Closing, closing(x.shardLink(in, i), shardMode(mode), "step "+in.path+" ended"))
 		}
 	}
 }

@@ -14,10 +14,13 @@ var undoShards = &node{step: &workflow.Step{Name: "undo shards", Kind: workflow.
 
 // undoNext starts the compensation of the top of the stack.
 func (t *Turn) undoNext() {
-	if t.s.Undoing != nil || !t.fits(128) {
-		return
+	u := &t.s.Undo[len(t.s.Undo)-1]
+	if n := len(u.Shards); n > 0 && hasChild(t.s.Closing, u.Shards[n-1]) {
+		return // a shard that was cancelled is undone once it has ended
 	}
-	t.startSide(t.s.Undo[len(t.s.Undo)-1].Step + undoSuffix)
+	if t.s.Undoing == nil && t.fits(128) {
+		t.startSide(u.Step + undoSuffix)
+	}
 }
 
 // undone takes a finished compensation off the stack.

@@ -13,6 +13,9 @@ func (t *Turn) decideOutcome(e workflow.OutcomeDecided) {
 	if e.Outcome == workflow.OutcomeFailed || e.Outcome == workflow.OutcomeTimedOut {
 		e.Compensate = t.p.def.OnFailure == workflow.OnFailureCompensate || t.undoOnly()
 	}
+	if t.s.Shard != nil && !t.undoOnly() {
+		e.Compensate = false // its parent decides, and undoes a shard like any other step
+	}
 	t.emit(e)
 }
 

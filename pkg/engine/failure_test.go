@@ -385,3 +385,16 @@ func TestJitterFollowsFromNames(t *testing.T) {
 	require.GreaterOrEqual(t, d, int64(50*time.Second))
 	require.LessOrEqual(t, d, int64(150*time.Second))
 }
+
+// TestExitStepsEndNothing: validation refuses continue_as_new in on_exit; the engine holds to the outcome all the same.
+func TestExitStepsEndNothing(t *testing.T) {
+	def := chainOf(1)
+	def.OnExit = []string{"z"}
+	def.Body.Steps = append(def.Body.Steps, workflow.Step{
+		Name: "z", Kind: workflow.KindContinueAsNew, Exit: true, Join: workflow.Join{Mode: workflow.JoinAll}, ContinueAsNew: &workflow.Template{JSON: workflow.Value("1")},
+	})
+	r := linked(t, def, 1)
+	r.do(workflow.Cancel{ID: "c", Origin: workflow.OriginUser, Mode: workflow.CancelImmediate})
+	require.Equal(t, "Cancelled cancelled cancelled", r.outcome(), r.story())
+	require.Nil(t, r.s.Next)
+}

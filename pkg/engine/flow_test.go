@@ -86,12 +86,6 @@ steps:
 steps:
   l: { loop: { max: 5, until: 'previous.?a.output.orValue(0) == 2', collect: '${ previous.?a.output.orValue(null) }', steps: { a: { value: '${ iteration }' } } } }
 `, want: `Completed completed {"l":[null,1,2]}`},
-	{name: "continue as new is not for exit steps", doc: `
-on_exit: [ z ]
-steps:
-  a: { function: g }
-  z: { when: input.n > 0, continue_as_new: { input: {} } }
-`, input: `{"n":1}`, want: `Completed completed {"a":null}`},
 	{name: "no error, nobody stands in", doc: `
 steps:
   a: { function: h, with: 7, on_error: [ { then: other } ] }

@@ -140,6 +140,9 @@ steps:
 	}
 	w := newTree(t, r)
 	w.settle("e1")
+	for _, k := range []string{"0", "1"} {
+		require.NotContains(t, w.runs["e1/each/shard-"+k].story(), "CompensationStarted", "a shard leaves that to its parent")
+	}
 	require.Equal(t, "Completed failed compensated foreach.failed", r.outcome(), r.story())
 	require.Equal(t, "e1/each/shard-0 completed", w.ends[0])
 	undo := w.runs["e1/each/shard-0!undo"]
