@@ -255,7 +255,8 @@ func TestAMillionItems(t *testing.T) {
 			top[n] = max(top[n], stateBytes(t, l.s))
 		}
 		require.Equal(t, "Completed", l.s.Status.String())
-		require.Contains(t, l.s.Output.JSON.String(), fmt.Sprintf(`"count":%d`, n))
+		manifest, _ := l.s.Output.Holes[0].Ref.Inline()
+		require.Contains(t, manifest.String(), fmt.Sprintf(`"count":%d`, n))
 		require.Less(t, largest, 200<<10, "a shard's state fits one commit")
 	}
 	t.Logf("bytes of the parent's state by items: %v", top)

@@ -159,7 +159,7 @@ func (c *coverage) saw(x *run, e workflow.Event, failed map[string]*workflow.Err
 }
 
 func (c *coverage) completed(x *run, e workflow.ActivityCompleted, mark func(path, branch string)) {
-	if step, ok := strings.CutSuffix(e.Step, "!undo"); ok {
+	if step, ok := strings.CutSuffix(plainSide(e.Step), "!undo"); ok {
 		mark(step, "undone")
 		return
 	}

@@ -40,6 +40,15 @@ func plainPath(path string) string {
 	return strings.Join(kept, "/")
 }
 
+// plainSide is a path without the number behind what stands beside a step: approve!notify-2 becomes approve!notify.
+func plainSide(path string) string {
+	if step, beside, ok := strings.Cut(path, "!"); ok {
+		beside, _, _ = strings.Cut(beside, "-")
+		return step + "!" + beside
+	}
+	return path
+}
+
 func (w *world) callOf(x *run, r workflow.RunActivity) *call {
 	c := &call{path: x.name(r.Step), key: x.name(plainPath(r.Step)), run: r}
 	w.numbers[c.key]++
@@ -93,8 +102,14 @@ func filled(p workflow.Payload) json.RawMessage {
 		return json.RawMessage(p.JSON)
 	}
 	for _, h := range p.Holes {
-		if h.Deferred != nil {
-			v = fill(v, strings.Split(h.At, "/")[1:], h.Deferred.Expr)
+		path := strings.Split(h.At, "/")[1:]
+		switch {
+		case h.Deferred != nil:
+			v = fill(v, path, strings.TrimSpace(h.Deferred.Expr))
+		case h.Ref != nil: // the manifest of a foreach in shards
+			if inline, ok := h.Ref.Inline(); ok {
+				v = fill(v, path, json.RawMessage(inline))
+			}
 		}
 	}
 	text, _ := json.Marshal(v)
@@ -110,9 +125,9 @@ func decoded(v workflow.Value) (any, error) {
 	return out, err
 }
 
-func fill(v any, path []string, with string) any {
-	if h := strings.TrimSpace(with); len(path) == 0 {
-		return h
+func fill(v any, path []string, with any) any {
+	if len(path) == 0 {
+		return with
 	}
 	name := strings.NewReplacer("~1", "/", "~0", "~").Replace(path[0])
 	switch v := v.(type) {

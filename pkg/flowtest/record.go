@@ -146,9 +146,11 @@ func (r *record) step(x *run, path string) *ended {
 func (r *record) completed(x *run, path, status string, output workflow.Payload) {
 	e := r.step(x, path)
 	e.status, e.output = status, workflow.Value(filled(output))
-	switch undo, ok := strings.CutSuffix(path, "!undo"); {
+	switch undo, ok := strings.CutSuffix(plainSide(path), "!undo"); {
 	case ok && x.isMain():
-		r.undone = append(r.undone, undo)
+		if last := len(r.undone) - 1; last < 0 || r.undone[last] != undo { // the shards of a foreach are undone one by one
+			r.undone = append(r.undone, undo)
+		}
 	case x.isMain() && x.isStep(path):
 		r.path = append(r.path, path)
 	}
