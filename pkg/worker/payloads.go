@@ -190,10 +190,10 @@ func (w *Worker) store(ctx context.Context, s eventstore.Stream, uses []workflow
 	parts := make(chan reduced, 1)
 	go func() {
 		text, err := reduce(reading, uses)
-		reading.CloseWithError(err) // nil lets the writer go on
 		if err == nil {
-			_, err = io.Copy(io.Discard, reading)
+			_, err = io.Copy(io.Discard, reading) // white space, up to the writer's end
 		}
+		reading.CloseWithError(err) // a writer that goes on after an error is stopped by it
 		parts <- reduced{text, err}
 	}()
 	ref, putErr := w.Payloads.Put(ctx, s, io.TeeReader(r, writing))
@@ -212,7 +212,7 @@ func (w *Worker) store(ctx context.Context, s eventstore.Stream, uses []workflow
 	if err != nil {
 		return workflow.Payload{}, activity.NewError(activity.CodeOutput, "the output is not JSON: %v", err)
 	}
-	kept, err := expr.KnownParts(value, uses, w.Limits.Known)
+	kept, err := expr.KnownParts(value, looked(uses), w.Limits.Known)
 	if err != nil {
 		return workflow.Payload{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -14,17 +15,25 @@ import (
 // maxReduced bounds what reduce keeps of a stream, in bytes.
 const maxReduced = 8 << 20
 
-// reduce reads one JSON value to its end and returns a smaller one in which everything that uses name stands as it stood. The rest
-// is null, or left out where neither an index nor a count can show it. So expr.KnownParts gives the same for both, and a value of any size
-// passes by in bounded memory. An error is a *workflow.Error if the text is no JSON or too much of it is named.
+// filler stands for a part that nobody reads in a list or object of which the size is asked: it is large enough that nobody
+// takes what is left of the whole for the whole.
+var filler = `"` + strings.Repeat("x", 8<<10) + `"`
+
+// looked are the uses of a value that need some of it at hand; a part that is only handed on needs nothing.
+func looked(uses []workflow.Use) []workflow.Use {
+	return slices.DeleteFunc(slices.Clone(uses), func(u workflow.Use) bool { return u.Pass && !u.Size })
+}
+
+// reduce reads one JSON value to its end and returns a smaller one in which everything that the uses look at stands as it stood, and
+// lists and objects have their sizes. The rest is null, or left out where neither an index nor a count can show it. So
+// expr.KnownParts gives the same for both, and a value of any size passes by in bounded memory. An error is a *workflow.Error if the
+// text is no JSON or too much of it is looked at.
 func reduce(r io.Reader, uses []workflow.Use) ([]byte, error) {
 	d := &reducer{dec: json.NewDecoder(r)}
 	d.dec.UseNumber()
 	var paths []wantedPath
-	for _, u := range uses {
-		if !u.Pass || u.Size {
-			paths = append(paths, wantedPath{path: u.Path, size: u.Size})
-		}
+	for _, u := range looked(uses) {
+		paths = append(paths, wantedPath{path: u.Path, size: u.Size})
 	}
 	if err := d.value(paths); err != nil {
 		return nil, err
@@ -90,6 +99,7 @@ var wholePath = []wantedPath{{}}
 
 func (d *reducer) object(paths []wantedPath, whole, counted bool) error {
 	d.out.WriteByte('{')
+	filled := !counted // whether the filler stands already
 	for first := true; d.dec.More(); {
 		t, err := d.token()
 		if err != nil {
@@ -115,7 +125,7 @@ func (d *reducer) object(paths []wantedPath, whole, counted bool) error {
 			return fmt.Errorf("worker: reduce: %w", err)
 		}
 		d.out.Write(append(name, ':'))
-		if err := d.value(inner); err != nil {
+		if err := d.member(inner, &filled); err != nil {
 			return err
 		}
 	}
@@ -126,6 +136,7 @@ func (d *reducer) object(paths []wantedPath, whole, counted bool) error {
 
 func (d *reducer) list(paths []wantedPath, whole, counted bool) error {
 	d.out.WriteByte('[')
+	filled := !counted
 	indexed := slices.ContainsFunc(paths, func(p wantedPath) bool { return len(p.path) > 0 })
 	for i := 0; d.dec.More(); i++ {
 		if !counted && !indexed {
@@ -141,13 +152,23 @@ func (d *reducer) list(paths []wantedPath, whole, counted bool) error {
 		if whole {
 			inner = wholePath
 		}
-		if err := d.value(inner); err != nil {
+		if err := d.member(inner, &filled); err != nil {
 			return err
 		}
 	}
 	d.out.WriteByte(']')
 	_, err := d.token()
 	return err
+}
+
+// member copies the next part of a list or object as far as paths want it.
+func (d *reducer) member(paths []wantedPath, filled *bool) error {
+	if len(paths) > 0 || *filled {
+		return d.value(paths)
+	}
+	*filled = true
+	d.out.WriteString(filler)
+	return d.skip()
 }
 
 // skip reads the next value and keeps nothing of it.
