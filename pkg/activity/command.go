@@ -58,11 +58,14 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = c.Dir
 	cmd.Env = append(append([]string{}, c.environment()...), taskEnvironment(t)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = c.Grace
-	if c.Grace == 0 {
-		cmd.WaitDelay = 5 * time.Second
+	grace := c.Grace
+	if grace == 0 {
+		grace = 5 * time.Second
 	}
+	group := newGroup(cmd)
+	defer group.kill() // what the program left running goes with it
+	cmd.Cancel = func() error { return group.end(grace) }
+	cmd.WaitDelay = grace + time.Second
 	out := &spool{dir: c.Spool, keep: maxCommandMemory}
 	tail := &tailWriter{keep: maxCommandStderr, log: t.Logger()}
 	cmd.Stdout, cmd.Stderr = out, tail
@@ -78,7 +81,8 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 		_ = t.With.WriteText(ctx, stdin)
 		_ = stdin.Close()
 	}()
-	if err := cmd.Wait(); err != nil {
+	// A program that has ended and left something behind that holds its output is done all the same.
+	if err := cmd.Wait(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		defer out.Close()
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()

@@ -63,7 +63,7 @@ func AsError(ctx context.Context, err error) (*Error, time.Duration) {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
-		return &Error{Code: CodeTimeout, Category: workflow.CategoryActivity, Message: "the attempt's deadline passed", Retryable: true}, 0
+		return &Error{Code: CodeTimeout, Category: workflow.CategoryInfrastructure, Message: "the attempt's deadline passed", Retryable: true}, 0
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return &Error{Code: CodeCancelled, Category: workflow.CategoryActivity, Message: "the attempt was cancelled"}, 0
 	}

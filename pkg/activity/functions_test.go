@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,17 @@ func TestCommand(t *testing.T) {
 			Log:    slog.New(slog.NewTextHandler(writerFunc(cancel), nil)), // its first line ends the attempt
 		})
 		require.ErrorIs(t, err, context.Canceled)
+	})
+	t.Run("what it started ends with it", func(t *testing.T) {
+		res, err := run(t, t.Context(), `{"command":["sh","-c","sleep 3600 > /dev/null 2>&1 & echo $!"]}`, ``)
+		require.NoError(t, err)
+		var pid int
+		require.NoError(t, json.Unmarshal(res.Output, &pid))
+		require.Eventually(t, func() bool {
+			// A killed process may stay as a zombie until somebody reaps it.
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			return err != nil || strings.Contains(string(stat), ") Z ")
+		}, time.Minute, time.Millisecond, "the child of the program still runs")
 	})
 	t.Run("its standard error is in the error, bounded", func(t *testing.T) {
 		_, err := run(t, t.Context(), `{"command":["sh","-c","head -c 100000 /dev/zero | tr '\\0' y >&2; echo last words >&2; exit 9"]}`, ``)
