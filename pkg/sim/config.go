@@ -129,6 +129,8 @@ type Report struct {
 	Outcomes map[string]int
 	// Receives is the most that one task was received.
 	Receives int
+	// Unguarded counts commits by a receive that slept while another one acknowledged its message: what they ask for only a sweep repeats.
+	Unguarded int
 	// Virtual is how long it took, in virtual time.
 	Virtual time.Duration
 }

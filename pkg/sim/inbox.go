@@ -23,10 +23,11 @@ type group struct {
 	failed int
 }
 
-// letter is a message, and when it came.
+// letter is a message, when it came, and how often it was handed out.
 type letter struct {
 	worker.Message
-	at int64
+	at       int64
+	receives int
 }
 
 // maxBatch is how many messages are handed out at once.
@@ -67,7 +68,7 @@ func (q inbox) post(m worker.Message) {
 }
 
 func (g *group) add(w *world, m worker.Message) {
-	g.letters = append(g.letters, letter{m, w.now})
+	g.letters = append(g.letters, letter{Message: m, at: w.now})
 	w.in(w.delivery(), func() { inbox{w}.deliver(g) })
 }
 
@@ -80,12 +81,20 @@ func (q inbox) deliver(g *group) {
 	g.receipt++
 	mine := g.receipt
 	w.in(visibility, func() { q.free(g, mine) })
-	batch := slices.Clone(g.letters[:min(len(g.letters), maxBatch)])
+	n := min(len(g.letters), maxBatch)
+	for i := range g.letters[:n] {
+		g.letters[i].receives++
+		g.letters[i].Again = g.letters[i].receives > 1
+	}
+	batch := slices.Clone(g.letters[:n])
 	if w.config.bug(AcknowledgeFirst) {
 		g.remove(batch)
 	}
 	at := w.orchestrator()
-	at.start(func(*routine) { q.handle(g, mine, at, batch) }, func() {})
+	at.start(func(r *routine) {
+		r.guarded = func() bool { return g.has(batch[0].ID) }
+		q.handle(g, mine, at, batch)
+	}, func() {})
 }
 
 // free lets the messages of a receive be seen again.
@@ -104,8 +113,12 @@ func (q inbox) handle(g *group, receipt int, at *process, batch []letter) {
 		w.note("%s: message to %s: %s (%s)", at.name(), g.stream.ID, name(l.Message), l.ID)
 	}
 	answers := at.worker.HandleInbox(background(), g.stream, messages)
+	w.failed(g.stream, answers[len(answers)-1].Err)
 	if err := w.call("answer for messages"); err != nil {
 		return
+	}
+	if g.receipt != receipt {
+		return // an old receipt deletes nothing
 	}
 	done := 0
 	for done < len(answers) && answers[done].Done {
@@ -126,6 +139,10 @@ func (q inbox) handle(g *group, receipt int, at *process, batch []letter) {
 		g.remove(batch[:1])
 	}
 	w.in(rest, func() { q.free(g, receipt) })
+}
+
+func (g *group) has(id string) bool {
+	return slices.ContainsFunc(g.letters, func(l letter) bool { return l.ID == id })
 }
 
 // remove deletes messages by ID: those that are still there.

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/wovyr/wovyr/pkg/engine"
@@ -14,7 +15,8 @@ import (
 
 // ledger is what the checkers know of one execution: its events as they were stored, and what its activities did.
 type ledger struct {
-	scenario  Scenario
+	scenario  string
+	hangs     bool
 	stream    eventstore.Stream
 	program   *engine.Program
 	state     *workflow.State
@@ -63,6 +65,10 @@ func (w *world) committed(s eventstore.Stream, c eventstore.Commit) {
 		w.violation("%s: commit %d after %d: a gap", s.ID, c.First, l.last)
 	}
 	l.last = c.Last
+	if r := w.running; r != nil && r.guarded != nil && !r.guarded() && !w.config.bug(AcknowledgeFirst) {
+		w.note("%s: a commit whose message is gone", s.ID)
+		w.report.Unguarded++
+	}
 	b, err := codec.Decode(c.Data)
 	if err != nil {
 		w.violation("%s: commit %d cannot be read: %v", s.ID, c.First, err)
@@ -93,7 +99,7 @@ func (w *world) happened(l *ledger, r workflow.Recorded) {
 			w.violation("%s: %v", l.stream.ID, err)
 			return
 		}
-		l.program = program
+		l.program, l.hangs = program, w.hangs(e.Workflow)
 	case workflow.ActivityScheduled:
 		l.fences[e.Step] = e.Fence
 	case workflow.ActivityCompleted:
@@ -115,6 +121,16 @@ func (w *world) happened(l *ledger, r workflow.Recorded) {
 		return
 	}
 	l.state = state
+}
+
+// hangs reports whether workers of a workflow fall silent by themselves.
+func (w *world) hangs(workflow string) bool {
+	for _, s := range w.config.Scenarios {
+		if s.Name == workflow {
+			return s.Hangs
+		}
+	}
+	return false
 }
 
 // stepCompleted looks at a result: the only one of its step, and that of the attempt that counts.
@@ -162,7 +178,7 @@ func (w *world) tookNumber(l *ledger, e workflow.EarlyEvent) {
 // leaseExpired looks at an attempt that was given up: nobody was lost where nobody can be, and no result of it was known to the queue when
 // the one who gave it up began.
 func (w *world) leaseExpired(l *ledger, e workflow.LeaseExpired) {
-	if w.config.Rates.calm() && !l.scenario.Hangs {
+	if w.config.Rates.calm() && !l.hangs {
 		w.violation("%s: the lease of %s fence %d expired, though no worker was ever lost", l.stream.ID, e.Step, e.Fence)
 	}
 	if w.running == nil {
@@ -203,6 +219,17 @@ func (w *world) effect(s eventstore.Stream, e effect) {
 	}
 	if l.effects[which]++; l.effects[which] > 1 {
 		w.violation("%s: %s attempt %d runs a second time under fence %d", s.ID, e.step, e.attempt, e.fence)
+	}
+}
+
+// failed looks at why a message comes back: never for a panic.
+func (w *world) failed(s eventstore.Stream, err error) {
+	var p *worker.PanicError
+	if errors.As(err, &p) {
+		w.violation("%s: %v\n%s", s.ID, p, p.Stack)
+	}
+	if err != nil {
+		w.note("%s: comes back: %v", s.ID, err)
 	}
 }
 

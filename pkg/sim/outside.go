@@ -44,7 +44,7 @@ func (w *world) launch(s Scenario) {
 			if err == nil && !r.asked {
 				r.asked, r.stream = true, eventstore.Stream{Tenant: tenant, ID: started.Execution}
 				w.note("%s is %s", started.Execution, s.Name)
-				w.ledger(r.stream).scenario = s
+				w.ledger(r.stream).scenario = s.Name
 				w.fromOutside(r)
 			}
 			return err

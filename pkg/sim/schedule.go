@@ -88,6 +88,8 @@ type routine struct {
 	yield  func(time.Duration) bool
 	ended  bool
 	killed bool
+	// guarded reports whether the message that is handled is still with its queue; nil: there is none.
+	guarded func() bool
 }
 
 // start runs f as a routine of a process. after is called when f has returned, never if the process crashed.

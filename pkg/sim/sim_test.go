@@ -43,6 +43,7 @@ func config(t testing.TB, seed uint64, names ...string) sim.Config {
 func TestSeeds(t *testing.T) {
 	all := scenarios(t, strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })...)
 	sum := sim.Report{Outcomes: map[string]int{}}
+	unguarded := 0
 	began := time.Now()
 	for i := range *seeds {
 		c := config(t, *first+uint64(i), "chain")
@@ -53,6 +54,9 @@ func TestSeeds(t *testing.T) {
 			t.Errorf("seed %d: %s\n\tgo test ./pkg/sim -run TestSeeds -args -seed %d -seeds 1 -trace", c.Seed, strings.Join(r.Violations, "\n\t"), c.Seed)
 		}
 		sum.Effects, sum.Crashes, sum.Commits, sum.Activities = sum.Effects+r.Effects, sum.Crashes+r.Crashes, sum.Commits+r.Commits, sum.Activities+r.Activities
+		if c.Unswept && r.Unguarded > 0 {
+			unguarded++
+		}
 		sum.Receives = max(sum.Receives, r.Receives)
 		for outcome, n := range r.Outcomes { // order-free: a sum
 			sum.Outcomes[outcome] += n
@@ -61,6 +65,7 @@ func TestSeeds(t *testing.T) {
 	t.Logf("%d seeds, %.0f a minute: %d effects, %d crashes, %d commits, %d runs of activities, at most %d receives of a task, outcomes %v",
 		*seeds, float64(*seeds)/time.Since(began).Minutes(), sum.Effects, sum.Crashes, sum.Commits, sum.Activities, sum.Receives, sum.Outcomes)
 	require.Positive(t, sum.Commits)
+	require.Less(t, 10*unguarded, *seeds, "most runs without a sweep must say something")
 }
 
 // TestSeedDecides: the same seed gives the same run.

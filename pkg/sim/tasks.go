@@ -85,7 +85,10 @@ func (q tasks) deliver(p *parcel) {
 		p.gone = true
 	}
 	at := w.of(p.class)
-	at.start(func(*routine) { q.handle(p, at) }, func() {})
+	at.start(func(r *routine) {
+		r.guarded = func() bool { return !p.gone }
+		q.handle(p, at)
+	}, func() {})
 }
 
 // handle is one receive.
@@ -102,13 +105,17 @@ func (q tasks) handle(p *parcel, at *process) {
 			return err
 		},
 	})
+	w.failed(p.Stream, a.Err)
 	if err := w.call("answer for a task"); err != nil {
 		return
 	}
 	switch {
-	case p.receipt != mine && !w.chance(2):
+	case p.receipt != mine && (!a.Done || w.chance(2)):
 		// An old receipt: it may delete the message, or not.
 	case a.Done:
+		if p.receipt != mine {
+			w.report.Unguarded++
+		}
 		p.gone = true
 	default:
 		q.hide(p, a.After)

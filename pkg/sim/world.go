@@ -109,7 +109,7 @@ func (w *world) newWorker(p *process) *worker.Worker {
 		Committed: w.heard, Limits: limits,
 	}
 	if w.config.Trace != nil {
-		out.Log = slog.New(slog.NewTextHandler(w.config.Trace, nil))
+		out.Log = slog.New(slog.NewTextHandler(w.config.Trace, &slog.HandlerOptions{ReplaceAttr: timeless}))
 	}
 	if err := out.Init(); err != nil {
 		panic(err)
@@ -184,4 +184,12 @@ func (w *world) dueRows() []eventstore.Row {
 func (w *world) ended(s eventstore.Stream) bool {
 	l := w.ledgers[s]
 	return l != nil && l.state != nil && l.state.Status.Terminal()
+}
+
+// timeless leaves the real time out of logs, so that two traces of a seed are the same.
+func timeless(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
 }

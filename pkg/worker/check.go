@@ -13,7 +13,7 @@ import (
 // ErrNoExecution if there is none. Inputs are decided on later, when nobody who could be told waits any more, so whoever takes them from
 // people asks first. The true decision can still be another one.
 func (w *Worker) Check(ctx context.Context, s eventstore.Stream, in workflow.Input) error {
-	x, err := w.fresh(ctx, s)
+	x, err := w.read(ctx, s, 0)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,8 @@ type decided struct {
 // decide makes a decision and stores it. A *engine.RefusedError or an error of feed is returned as it is. The execution is the caller's, who
 // keeps it when nothing reads its state any more.
 func (w *Worker) decide(ctx context.Context, p proposal) (decided, error) {
+	w.enter(p.stream)
+	defer w.leave(p.stream)
 	var claimed []workflow.Claimed
 	for conflicts, revocations := 0, 0; conflicts <= w.Limits.Conflicts && revocations <= maxRevocations; {
 		x, err := w.load(ctx, p.stream, p.floor)

@@ -230,13 +230,8 @@ func (b *batch) settle(ctx context.Context, s eventstore.Stream, d decided) erro
 	if err := w.dispatch(ctx, d.execution, d.Commands); err != nil {
 		return err
 	}
-	for _, m := range b.idle {
-		if _, tick := m.Input.(workflow.Tick); tick && mutated(DropEarly) {
-			continue
-		}
-		if err := w.resend(ctx, d.execution, m.ID); err != nil {
-			return err
-		}
+	if err := b.resend(ctx, d.execution); err != nil {
+		return err
 	}
 	for _, end := range b.ended {
 		if err := w.Store.Acknowledge(ctx, eventstore.Stream{Tenant: s.Tenant, ID: end.Child}, noticeParent); err != nil {
@@ -244,6 +239,27 @@ func (b *batch) settle(ctx context.Context, s eventstore.Stream, d decided) erro
 		}
 	}
 	return nil
+}
+
+// resend sends again what these messages may have asked for when they were handled before. The guard of such a commit was the first message of
+// its batch, which is the first of this one too, since it was not acknowledged. A message that comes again may well decide something new, such as a
+// timer at a later time: what it asked for before is owed all the same.
+func (b *batch) resend(ctx context.Context, x *execution) error {
+	by := ""
+	for _, m := range b.messages[:b.handled] {
+		if m.Again {
+			by = b.messages[0].ID
+		}
+	}
+	for _, m := range b.idle {
+		if _, tick := m.Input.(workflow.Tick); by == "" && !(tick && mutated(DropEarly)) {
+			by = m.ID // wake-ups and notices are owed to every message
+		}
+	}
+	if by == "" {
+		return nil
+	}
+	return b.w.resend(ctx, x, by)
 }
 
 // bury puts a message that can never be right into the dead letters, with its cause.

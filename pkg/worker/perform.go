@@ -142,8 +142,9 @@ func (p *pulse) extend(ctx context.Context) error {
 	if err := p.renew(ctx, w.leaseEnd(now, p.sign.Load(), p.d, p.cmd)); err != nil {
 		return err
 	}
-	if p.d.Extend != nil {
-		if err := p.d.Extend(ctx, 2*w.Limits.Lease); err != nil {
+	// The task stays hidden as long as the lease lasts, and not longer: when the lease has come to its limit, the task must come again.
+	if left := p.claim.Until - now + int64(w.Limits.Retry); p.d.Extend != nil && (left > int64(w.Limits.Retry) || mutated(BeatForever)) {
+		if err := p.d.Extend(ctx, time.Duration(left)); err != nil {
 			w.Log.Warn("visibility not extended", "execution", p.d.Stream.ID, "step", p.cmd.Step, "cause", err)
 		}
 	}

@@ -64,6 +64,8 @@ type Message struct {
 	Stream eventstore.Stream
 	// Floor is a version that the execution has reached: older state must not be used.
 	Floor uint64
+	// Again says that it may have been handed out before. Queues set it, not senders.
+	Again bool
 	// Input is nil in a hint that content events have come.
 	Input workflow.Input
 }

@@ -20,36 +20,54 @@ func (w *Worker) HandleTask(ctx context.Context, d Delivery) (a Answer) {
 			a = again(w.Limits.Retry, err)
 		}
 	}()
+	if cmd := d.Command; cmd != nil && claims(*cmd) {
+		// Who wins the claim of a scheduled attempt need not look at the history: whoever ends it otherwise takes the claim first.
+		claim, mine, err := w.claim(ctx, d, *cmd)
+		if err != nil {
+			return again(w.Limits.Retry, err)
+		}
+		if mine {
+			return w.chain(ctx, d, *cmd, claim)
+		}
+	}
 	x, err := w.load(ctx, d.Stream, d.Floor)
 	if err != nil {
 		return again(w.Limits.Retry, err)
 	}
 	cmd, open := attempt(x, d.AttemptRef)
-	if x.warm && (!open || cmd.Running) && !mutated(TrustStale) {
-		if x, err = w.fresh(ctx, d.Stream); err != nil {
-			return again(w.Limits.Retry, err)
+	sure := !x.warm || mutated(TrustStale)
+	for {
+		if !sure && (!open || cmd.Running) {
+			// Others may have written since: to conclude that there is nothing to run takes the newest state.
+			if x, err = w.fresh(ctx, d.Stream); err != nil {
+				return again(w.Limits.Retry, err)
+			}
+			cmd, open = attempt(x, d.AttemptRef)
+			sure = true
 		}
-		cmd, open = attempt(x, d.AttemptRef)
-	}
-	if !open {
-		defer w.keep(x)
-		return w.redelivered(ctx, x, d)
-	}
-	w.keep(x)
-	if cmd.Running {
-		return w.guarded(ctx, d, cmd)
-	}
-	var claim eventstore.Claim
-	if cmd.Idempotent == nil || !*cmd.Idempotent {
-		if claim, err = w.claim(ctx, d, cmd); err != nil {
-			return again(w.Limits.Retry, err)
+		if !open {
+			defer w.keep(x)
+			return w.redelivered(ctx, x, d)
 		}
-		if claim.Owner != d.Receive {
+		w.keep(x)
+		if cmd.Running {
+			return w.guarded(ctx, d, cmd)
+		}
+		claim, mine, err := w.claim(ctx, d, cmd)
+		switch {
+		case err != nil:
+			return again(w.Limits.Retry, err)
+		case mine:
+			return w.chain(ctx, d, cmd, claim)
+		case sure:
 			return w.leased(ctx, d, cmd.AttemptRef, claim)
 		}
+		open = false // the claim may be that of an attempt which has long been decided
 	}
-	return w.chain(ctx, d, cmd, claim)
 }
+
+// claims reports whether an attempt is claimed before it runs; `idempotent: true` saves that.
+func claims(cmd workflow.RunActivity) bool { return cmd.Idempotent == nil || !*cmd.Idempotent }
 
 // attempt is the command of an attempt that is still open.
 func attempt(x *execution, ref workflow.AttemptRef) (workflow.RunActivity, bool) {
@@ -59,14 +77,17 @@ func attempt(x *execution, ref workflow.AttemptRef) (workflow.RunActivity, bool)
 	return engine.Attempt(x.program, x.state, ref)
 }
 
-// claim puts the claim of an attempt, or returns the one that stands. Whose claim it is must be known: a worker that takes its own claim for
-// another's would wait for its own lease to run out.
-func (w *Worker) claim(ctx context.Context, d Delivery, cmd workflow.RunActivity) (eventstore.Claim, error) {
-	mine := w.newClaim(w.Clock.Now(), d, cmd)
+// claim puts the claim of an attempt, or returns the one that stands and is another's. A step that says `idempotent: true` needs none. Whose
+// claim it is must be known: a worker that takes its own for another's would wait for its own lease to run out.
+func (w *Worker) claim(ctx context.Context, d Delivery, cmd workflow.RunActivity) (c eventstore.Claim, mine bool, err error) {
+	if !claims(cmd) {
+		return c, true, nil
+	}
+	wanted := w.newClaim(w.Clock.Now(), d, cmd)
 	for try := 1; ; try++ {
-		c, err := w.Store.Claim(ctx, claimKey(d.Stream, cmd.AttemptRef), mine)
+		c, err = w.Store.Claim(ctx, claimKey(d.Stream, cmd.AttemptRef), wanted)
 		if !errors.Is(err, eventstore.ErrUnknownOutcome) || try >= w.Limits.Writes {
-			return c, err
+			return c, c.Owner == d.Receive, err
 		}
 	}
 }
@@ -209,7 +230,8 @@ func (w *Worker) late(began int64, d Delivery) bool {
 // finish stores a result. It returns the attempt that was started in the same commit, with an error in the answer if commands beside it could
 // not be sent; or else the answer for the task.
 func (w *Worker) finish(ctx context.Context, d Delivery, result workflow.ActivityResult, eager bool) (*workflow.RunActivity, Answer) {
-	if !w.Commits {
+	if !w.Commits || w.busy(d.Stream) {
+		// Where many attempts of one execution end at once, the inbox merges their results into few commits.
 		return nil, w.toInbox(ctx, d, result)
 	}
 	next, dec, err := w.conclude(ctx, d, result, eager)

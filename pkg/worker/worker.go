@@ -64,7 +64,7 @@ func (w *Worker) Init() error {
 	if err != nil {
 		return err
 	}
-	w.warm, w.deciding = cache, map[eventstore.Stream]int{}
+	w.warm, w.deciding, w.schemas = cache, map[eventstore.Stream]int{}, schema.New()
 	if w.Log == nil {
 		w.Log = slog.New(slog.DiscardHandler)
 	}
