@@ -54,7 +54,7 @@ const payloadFolder = "payloads"
 // Open opens the store of a data folder, which is made if it is not there, and takes up what was left open in it. Only one process can have a
 // folder open: the others get a *sqlite.LockedError.
 func Open(data string, o Options) (*Platform, error) {
-	if err := os.MkdirAll(data, 0o755); err != nil {
+	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, fmt.Errorf("local: data folder: %w", err)
 	}
 	store, err := sqlite.Open(data, sqlite.Options{})

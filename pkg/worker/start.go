@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -59,13 +60,44 @@ func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
 		return Started{}, err
 	}
 	start := workflow.Start{Execution: id, Tenant: r.Tenant, Workflow: r.Workflow, Definition: strconv.FormatUint(d.Version, 10), Hash: d.Hash.String(),
-		Correlation: r.Correlation, Key: r.Key, By: r.By, Labels: r.Labels, Input: workflow.Inline(input)}
+		Correlation: r.Correlation, Key: r.Key, By: r.By, Labels: r.Labels}
 	if start.Correlation == "" {
 		start.Correlation = id
 	}
+	if start.Input, err = w.input(ctx, start, input); err != nil {
+		return Started{}, err
+	}
 	return w.launch(ctx, start, func(first workflow.WorkflowCreated) bool {
-		return first.Workflow == start.Workflow && string(first.Input.JSON) == string(start.Input.JSON)
+		return first.Workflow == start.Workflow && sameInput(first.Input, start.Input)
 	})
+}
+
+// input is the input of a start: as it is, or by reference if it is large (commit protocol, point 10).
+func (w *Worker) input(ctx context.Context, start workflow.Start, input workflow.Value) (workflow.Payload, error) {
+	if len(input) <= w.Limits.Inline {
+		return workflow.Inline(input), nil
+	}
+	program, err := w.program(ctx, start.Tenant, start.Workflow, start.Definition)
+	if err != nil {
+		return workflow.Payload{}, err
+	}
+	known, err := expr.KnownParts(input, program.Definition().InputUses, w.Limits.Known)
+	if err != nil {
+		return workflow.Payload{}, err
+	}
+	ref, err := w.Payloads.Put(ctx, eventstore.Stream{Tenant: start.Tenant, ID: start.Execution}, bytes.NewReader(input))
+	if err != nil {
+		return workflow.Payload{}, fmt.Errorf("worker: store the input of %s: %w", start.Execution, err)
+	}
+	return byReference(ref, known), nil
+}
+
+// sameInput compares inputs by content; one by reference, by its hash.
+func sameInput(a, b workflow.Payload) bool {
+	if len(a.Holes) == 1 && len(b.Holes) == 1 && a.Holes[0].Ref != nil && b.Holes[0].Ref != nil {
+		return a.Holes[0].Ref.Hash == b.Holes[0].Ref.Hash
+	}
+	return len(a.Holes) == 0 && len(b.Holes) == 0 && string(a.JSON) == string(b.JSON)
 }
 
 // launch stores the first commit of an execution and sends its first work. If the execution exists and same accepts how it was created, what

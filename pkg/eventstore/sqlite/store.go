@@ -100,6 +100,9 @@ func (s *Store) own(file string) error {
 	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
 		return err
 	}
+	if err := private(file); err != nil {
+		return err
+	}
 	c, err := openConn(file)
 	if err != nil {
 		return err
@@ -119,6 +122,15 @@ func (s *Store) own(file string) error {
 		return err
 	}
 	return syncFolder(s.folder)
+}
+
+// private makes the file if it is not there, readable by its owner alone; SQLite gives its other files the same rights.
+func private(file string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // Pragmas of the connections. Every 4 MB of the log are moved into the file: more at once would keep writers waiting for longer,
