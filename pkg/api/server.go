@@ -31,7 +31,7 @@ type Server struct {
 
 // Limits of requests.
 const (
-	maxDocument = 1 << 20
+	maxDocument = 2 << 20
 	maxBody     = 6 << 20
 	// maxShown is the most bytes of an input or output in an answer.
 	maxShown = 4 << 20
@@ -136,7 +136,7 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 	case errors.Is(err, worker.ErrToken):
 		return &client.Problem{Status: http.StatusForbidden, Code: "token", Title: "the callback token is not valid"}
 	case errors.Is(err, worker.ErrNoExecution):
-		return &client.Problem{Status: http.StatusNotFound, Code: "execution.unknown", Title: "there is no execution " + r.PathValue("id")}
+		return &client.Problem{Status: http.StatusNotFound, Code: "execution.unknown", Title: "there is no execution " + clip(r.PathValue("id"))}
 	case errors.As(err, &unknown):
 		return &client.Problem{Status: http.StatusNotFound, Code: "workflow.unknown", Title: unknown.Error()}
 	case errors.As(err, &reused):
@@ -151,8 +151,12 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 		return &client.Problem{Status: http.StatusTooManyRequests, Code: "event.quota", Title: quota.Error()}
 	case errors.As(err, &large):
 		return &client.Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: fmt.Sprintf("the body has more than %d bytes", large.Limit)}
-	case errors.As(err, &limit), errors.As(err, &invalid):
-		return &client.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: err.Error()}
+	case errors.Is(err, worker.ErrEventTooLarge):
+		return &client.Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload.too_large", Title: fmt.Sprintf("the data of an event has %d bytes at most", eventstore.MaxEventData)}
+	case errors.As(err, &limit):
+		return &client.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: limit.Error()}
+	case errors.As(err, &invalid):
+		return &client.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: invalid.Error()}
 	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, eventstore.ErrUnknownOutcome), errors.Is(err, worker.ErrContended):
 		return &client.Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "try again: " + err.Error()}
 	}
@@ -160,6 +164,15 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 		s.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "cause", err)
 	}
 	return &client.Problem{Status: http.StatusInternalServerError, Code: "internal", Title: "the server failed; its log says why"}
+}
+
+// clip bounds what is echoed of a request.
+func clip(text string) string {
+	const most = 200
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }
 
 // read decodes a JSON body; unknown fields are refused, so that a misspelt one is not lost in silence.

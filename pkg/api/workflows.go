@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -13,6 +14,9 @@ func (s *Server) deploy(r *http.Request) (answer, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxDocument+1))
 	if err != nil {
 		return answer{}, err
+	}
+	if len(text) > maxDocument {
+		return answer{}, problem(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the document has more than %d bytes", maxDocument), "move bodies into workflows of their own")
 	}
 	file := r.URL.Query().Get("file")
 	if file == "" {
