@@ -26,9 +26,13 @@ func golden(t *testing.T, file, got string) {
 }
 
 func suites(t *testing.T, dir string) []string {
-	files, err := filepath.Glob("testdata/" + dir + "/*.test.yaml")
-	require.NoError(t, err)
+	files := suitesOf(dir)
 	require.NotEmpty(t, files)
+	return files
+}
+
+func suitesOf(dir string) []string {
+	files, _ := filepath.Glob("testdata/" + dir + "/*.test.yaml") // fails only for a bad pattern
 	return files
 }
 
