@@ -80,11 +80,22 @@ which editors complete and check them while you type.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodesHelp)
-	root.AddCommand(newRun(env), newDev(env), newDeploy(env), newStart(env), newGet(env), newList(env), newHistory(env), newSignal(env), newTask(env),
-		newCancel(env), newPublish(env), newRedrive(env), newVerify(env), newValidate(env), newGraph(env), newTest(env), newSchema(env), newVersion(env))
-	for _, m := range moves {
-		root.AddCommand(newMove(env, m))
+	add := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+		for _, c := range commands {
+			c.GroupID = title
+			root.AddCommand(c)
+		}
 	}
+	add("Write workflows:", newValidate(env), newGraph(env), newTest(env), newSchema(env))
+	add("Run them:", newRun(env), newDev(env), newDeploy(env), newStart(env), newSignal(env), newPublish(env), newTask(env), newCancel(env))
+	add("Look at executions:", newGet(env), newList(env), newHistory(env), newVerify(env))
+	operate := []*cobra.Command{newRedrive(env)}
+	for _, m := range moves {
+		operate = append(operate, newMove(env, m))
+	}
+	add("Help them on:", operate...)
+	root.AddCommand(newVersion(env))
 	return root
 }
 
