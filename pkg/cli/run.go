@@ -22,6 +22,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/node"
 	"github.com/wovyr/wovyr/pkg/project"
+	"github.com/wovyr/wovyr/pkg/schema"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -101,6 +102,9 @@ func (r *run) run(ctx context.Context, files []string) error {
 	docs, err := compileAll(r.env, files)
 	if err != nil {
 		return err
+	}
+	if wrong := schema.New().Check(docs[0].definition.Input, input, "input.invalid", "the input"); wrong != nil {
+		return errors.New(wrong.Message)
 	}
 	proj, err := project.Load(".")
 	if err != nil {

@@ -1,0 +1,63 @@
+package project_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/wovyr/wovyr/pkg/project"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+func load(t *testing.T, text string) (*project.Project, error) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, project.FileName), []byte(text), 0o600))
+	return project.Load(dir)
+}
+
+func TestNoFile(t *testing.T) {
+	p, err := project.Load(t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, project.DefaultData, p.Data)
+	require.Equal(t, project.DefaultListen, p.Listen)
+}
+
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"functons: {}\n":         "it takes functions, secrets, data and listen",
+		"functions: { a: {} }\n": "function a: write either command",
+		"functions: { a: { command: [x], url: 'http://x' } }": "function a: write either command",
+		"secrets: { a: {} }\n":                                "secret a: write either env: NAME or file: path",
+		"secrets: { a: { env: A, file: a } }\n":               "secret a: write either env: NAME or file: path",
+		"data: [1]\n":                                         "wovyr.yaml",
+	} {
+		_, err := load(t, text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	ctx := context.Background()
+	p, err := load(t, "secrets: { a: { env: WOVYR_TEST_SECRET }, b: { file: b.txt }, c: { env: WOVYR_TEST_NOT_SET }, d: { file: missing.txt } }\n")
+	require.NoError(t, err)
+	t.Setenv("WOVYR_TEST_SECRET", "from the environment")
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(p.Data), "b.txt"), []byte("from the file\r\n"), 0o600))
+
+	v, err := p.Secret(ctx, "local", "a")
+	require.NoError(t, err)
+	require.Equal(t, "from the environment", v)
+	v, err = p.Secret(ctx, "local", "b")
+	require.NoError(t, err)
+	require.Equal(t, "from the file", v)
+
+	for name, code := range map[string]string{"c": "secret.missing", "d": "secret.missing", "e": "secret.unknown"} {
+		_, err = p.Secret(ctx, "local", name)
+		var typed *workflow.Error
+		require.ErrorAs(t, err, &typed, name)
+		require.Equal(t, code, typed.Code, name)
+	}
+}
