@@ -64,7 +64,14 @@ func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
 	if start.Correlation == "" {
 		start.Correlation = id
 	}
-	if start.Input, err = w.input(ctx, start, input); err != nil {
+	program, err := w.program(ctx, start.Tenant, start.Workflow, start.Definition)
+	if err != nil {
+		return Started{}, err
+	}
+	if misfit := w.schemas.Check(program.Definition().Input, input, "input.invalid", "the input"); misfit != nil {
+		return Started{}, misfit
+	}
+	if start.Input, err = w.input(ctx, start, program, input); err != nil {
 		return Started{}, err
 	}
 	return w.launch(ctx, start, func(first workflow.WorkflowCreated) bool {
@@ -73,13 +80,9 @@ func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
 }
 
 // input is the input of a start: as it is, or by reference if it is large (commit protocol, point 10).
-func (w *Worker) input(ctx context.Context, start workflow.Start, input workflow.Value) (workflow.Payload, error) {
+func (w *Worker) input(ctx context.Context, start workflow.Start, program *engine.Program, input workflow.Value) (workflow.Payload, error) {
 	if len(input) <= w.Limits.Inline {
 		return workflow.Inline(input), nil
-	}
-	program, err := w.program(ctx, start.Tenant, start.Workflow, start.Definition)
-	if err != nil {
-		return workflow.Payload{}, err
 	}
 	known, err := expr.KnownParts(input, program.Definition().InputUses, w.Limits.Known)
 	if err != nil {
