@@ -114,8 +114,11 @@ func fields(values map[string]string) expr.Binding {
 // result fills in what an activity came to: small values as they are, large ones by reference (commit protocol, point 10).
 func (w *Worker) result(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity, res activity.Result, out *workflow.ActivityResult) (err error) {
 	switch {
-	case res.Pending:
+	case res.Pending || cmd.Callback: // the call only started the work: what it returned is not the answer
 		out.Pending = true
+		if res.Stream != nil {
+			return res.Stream.Close()
+		}
 		return nil
 	case res.Continue != nil:
 		out.Continue, err = continuation(res.Continue)
