@@ -233,8 +233,8 @@ func (x *fold) end(in inst, before class, status workflow.Status, output workflo
 	if !n.exit() {
 		f.Left--
 	}
-	if o != nil && o.Scope != nil && x.ofShard(in) {
-		x.s.Shard.Count, x.s.Shard.Failed = o.Scope.Count, o.Scope.Failed
+	if x.ofShard(in) && in.node.step.Foreach != nil {
+		x.report(in, o)
 	}
 	x.pushUndo(in, status, o)
 	x.keep(in, o, output, failure)

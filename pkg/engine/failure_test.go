@@ -398,3 +398,30 @@ func TestExitStepsEndNothing(t *testing.T) {
 	require.Equal(t, "Cancelled cancelled cancelled", r.outcome(), r.story())
 	require.Nil(t, r.s.Next)
 }
+
+func TestRedriveKeepsVariables(t *testing.T) {
+	r := begin(t, `
+vars: { sum: 0, list: [] }
+steps:
+  each: { foreach: { items: [1, 2, 3], steps: { a: { function: g, with: '${ item }' }, s: { set: { sum: { value: '${ steps.a.output }', reduce: sum }, list: { value: '${ item }', reduce: append } } } } } }
+  bad: { needs: [ each ], function: f, retry: { attempts: 1 } }
+  end: { needs: [ bad ], value: '${ [vars.sum, vars.list.size()] }' }
+`, "")
+	r.failing("f", "f.down", 1)
+	r.work(0)
+	require.Equal(t, "Failed failed f.down", r.outcome())
+	start, err := Redrive(r.p, r.history, RedriveOptions{Execution: "e2"})
+	require.NoError(t, err)
+	n := &run{t: t, p: r.p, now: r.now, tries: map[string]int{}, mocks: map[string]func(workflow.RunActivity) workflow.ActivityResult{}}
+	n.do(start)
+	n.work(0)
+	require.Equal(t, `Completed completed {"end":[6,3]}`, n.outcome(), n.story())
+	require.Equal(t, []string{"bad"}, n.calls)
+	start, err = Redrive(r.p, r.history, RedriveOptions{Execution: "e3", From: []string{"each/1/a"}})
+	require.NoError(t, err)
+	n = &run{t: t, p: r.p, now: r.now, tries: map[string]int{}, mocks: map[string]func(workflow.RunActivity) workflow.ActivityResult{}}
+	n.do(start)
+	n.work(0)
+	require.Equal(t, `Completed completed {"end":[6,3]}`, n.outcome(), n.story())
+	require.Equal(t, []string{"each/1/a", "bad"}, n.calls)
+}

@@ -64,12 +64,12 @@ func (l *itemList) bytes() (n int) {
 func (t *Turn) items(in inst) (itemList, *workflow.Error) {
 	var list itemList
 	var err *workflow.Error
-	switch taken := t.takenItems(in.path); {
+	switch taken, ok := t.takenItems(in.path); {
 	case t.ofShard(in):
 		s := t.s.Origin.Shard
 		list = itemList{items: s.Items, whole: s.Whole, count: s.Count}
-	case taken != nil:
-		list = itemList{items: taken, count: len(taken)}
+	case ok:
+		list = taken
 	default:
 		if list, err = t.evalItems(in); err != nil {
 			return list, err

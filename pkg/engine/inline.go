@@ -28,12 +28,13 @@ func (t *Turn) instant(in inst, bytes int, end func()) {
 
 // runSet changes variables, one after the other.
 func runSet(t *Turn, in inst) {
-	var vars []workflow.Variable
+	var vars, given []workflow.Variable
 	bytes := 0
 	for i := range in.node.step.Set.Assign {
 		as := &in.node.step.Set.Assign[i]
 		v, err := render(as.Value, t.lazily(in))
 		if err == nil && as.Reduce != "" {
+			given = append(given, workflow.Variable{Name: as.Var, Value: v})
 			v, err = t.reduce(as.Reduce, as.Var, v)
 		}
 		if err == nil && weighPayload(v) > MaxValue {
@@ -47,7 +48,7 @@ func runSet(t *Turn, in inst) {
 		bytes += weighPayload(v)
 	}
 	t.instant(in, bytes, func() {
-		t.emit(workflow.VariablesSet{Step: in.path, Vars: vars})
+		t.emit(workflow.VariablesSet{Step: in.path, Vars: vars, Given: given})
 		t.complete(in, workflow.Payload{})
 	})
 }
@@ -88,6 +89,18 @@ func (t *Turn) reduce(how, name string, next workflow.Payload) (workflow.Payload
 		return next, exprError(err)
 	}
 	return v, nil
+}
+
+// reductionOf is how a `set` step combines a variable; empty if it does not.
+func reductionOf(n *node, name string) string {
+	if n.step.Set != nil {
+		for i := range n.step.Set.Assign {
+			if as := &n.step.Set.Assign[i]; as.Var == name {
+				return as.Reduce
+			}
+		}
+	}
+	return ""
 }
 
 // tooLarge is the error of a value over its limit.

@@ -290,7 +290,7 @@ func demandShards(x *fold, in inst, out *[]workflow.Command) {
 func (x *fold) startShardOf(in inst, k int) workflow.StartChild {
 	link := x.shardLink(in, k)
 	c := x.startOf(in.path, &link)
-	c.Input, c.Shard = x.s.Input, x.shard(in, k)
+	c.Input, c.Shard, c.Redrive = x.s.Input, x.shard(in, k), x.takenShard(in.path, k)
 	return c
 }
 

@@ -76,6 +76,25 @@ func (p *Program) strip(taken []workflow.Taken) {
 	}
 }
 
+// RedriveShard makes the start of a shard that takes over the results of the shard c.Redrive of an execution that was
+// redriven. history is the whole of that shard's; it must have ended.
+func RedriveShard(p *Program, history []workflow.Recorded, c workflow.StartChild) (workflow.Start, error) {
+	old, err := readHistory(history)
+	if err != nil {
+		return workflow.Start{}, err
+	}
+	start := workflow.Start{
+		Execution: c.Child, Tenant: c.Tenant, Workflow: c.Workflow, Definition: c.Definition, Hash: c.Hash, Correlation: c.Correlation,
+		Input: c.Input, Origin: workflow.Origin{Parent: &c.Parent, Shard: c.Shard},
+	}
+	taken := p.takeable(old, nil)
+	start.Origin.Redrive = &workflow.Redrive{Of: c.Redrive, Taken: taken}
+	if n := weigh(workflow.WorkflowCreated{Origin: start.Origin}); n > MaxEventBytes-slack {
+		return start, tooLarge("what the shard takes over", n, MaxEventBytes-slack)
+	}
+	return start, nil
+}
+
 // Undo makes the start of an execution that undoes what a shard completed: parent started it for the compensation of its
 // foreach. history is the whole of the shard's.
 func Undo(history []workflow.Recorded, c workflow.StartChild) (workflow.Start, error) {
@@ -157,16 +176,25 @@ func (old *oldRun) read(r *workflow.Recorded) {
 			t.EndedAt, t.Order = r.At, r.Version
 		}
 	case workflow.VariablesSet:
-		old.at(e.Step).Vars = e.Vars
+		t := old.at(e.Step)
+		t.Given = e.Given
+		for _, v := range e.Vars {
+			t.Vars = setVar(t.Vars[:len(t.Vars):len(t.Vars)], v)
+		}
 	case workflow.ChildRequested:
 		if e.Shard > 0 {
 			t := old.at(e.Step)
 			t.Shards = append(t.Shards, e.Child)
 		}
-	case workflow.ItemsSet:
-		if e.Whole == nil && e.Shards == 0 {
-			old.at(e.Step).Items = e.Items
+	case workflow.ChildEnded:
+		old.at(e.Step).Failed += e.Failed
+	case workflow.ScopeClosed:
+		if e.Error != nil {
+			old.at(e.Step).Failed++
 		}
+	case workflow.ItemsSet:
+		t := old.at(e.Step)
+		t.Items, t.Whole, t.Count = e.Items, e.Whole, e.Count
 	}
 }
 
@@ -192,7 +220,7 @@ func takes(t *workflow.Taken) bool {
 	case workflow.StatusCompleted, workflow.StatusCaught, workflow.StatusSkipped:
 		return true
 	}
-	return t.Items != nil
+	return t.Count > 0
 }
 
 // takeable lists what a new execution takes over: everything that ended well but the steps that run again, what follows on
@@ -204,23 +232,41 @@ func (p *Program) takeable(old *oldRun, from []string) []workflow.Taken {
 	}
 	var list []workflow.Taken
 	for _, t := range old.all(takes) {
-		if b, _, _ := p.bodyOf(t.Step); b == nil || runsAgain(again, t.Step) {
+		b, name, _ := p.bodyOf(t.Step)
+		if b == nil || runsAgain(again, t.Step) {
 			continue
 		}
-		if len(from) > 0 && holdsAgain(again, t.Step) {
-			t = workflow.Taken{Step: t.Step, Items: t.Items} // what is around a step that runs again is open
-			if t.Items == nil {
+		open := !t.Status.Ended() || t.Status == workflow.StatusFailed || t.Status == workflow.StatusCancelled
+		if len(from) > 0 && holdsAgain(again, t.Step) { // what is around a step that runs again is open
+			if t.Count == 0 {
 				continue
 			}
+			open, t.Shards = true, nil
 		}
-		if t.Status != workflow.StatusPending && t.Status != workflow.StatusFailed && t.Status != workflow.StatusCancelled {
-			t.Items = nil
-		} else {
-			t.Status, t.Error = workflow.StatusPending, nil
+		switch n := &b.nodes[b.byName[name]]; {
+		case open: // of a foreach, its items
+			t = workflow.Taken{Step: t.Step, Items: t.Items, Whole: t.Whole, Count: t.Count, Shards: t.Shards}
+		case !n.entered() || len(t.Shards) > 0:
+			t.Items, t.Whole = nil, nil
 		}
 		list = append(list, t)
 	}
 	return list
+}
+
+// entered reports whether a step that completed in another execution is entered and not just taken over: what is inside it
+// sets variables, or can be undone and has no compensation that stands for all of it.
+func (n *node) entered() bool { return setsInside(n) || n.undo == nil && canUndo(n) }
+
+func setsInside(n *node) bool {
+	for _, b := range n.bodies {
+		for i := range b.nodes {
+			if b.nodes[i].step.Set != nil || setsInside(&b.nodes[i]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // rerun marks a step, all that follows on it in its body, and all that follows on the steps around it.
@@ -306,12 +352,23 @@ func (x *fold) taken(path string) (int, bool) {
 	return slices.BinarySearchFunc(r.Taken, path, func(t workflow.Taken, path string) int { return strings.Compare(t.Step, path) })
 }
 
-// takenItems are the items of a foreach that was under way in the other execution; nil if there are none.
-func (t *Turn) takenItems(path string) []workflow.Payload {
-	if i, ok := t.taken(path); ok {
-		return t.s.Origin.Redrive.Taken[i].Items
+// takenItems are the items of a foreach that ran in the other execution; ok is false if it did not.
+func (x *fold) takenItems(path string) (list itemList, ok bool) {
+	if i, found := x.taken(path); found {
+		k := &x.s.Origin.Redrive.Taken[i]
+		return itemList{items: k.Items, whole: k.Whole, count: k.Count}, k.Count > 0
 	}
-	return nil
+	return list, false
+}
+
+// takenShard is the shard of the other execution whose results shard k takes over; empty if there is none.
+func (x *fold) takenShard(path string, k int) string {
+	if i, ok := x.taken(path); ok && !x.undoOnly() {
+		if shards := x.s.Origin.Redrive.Taken[i].Shards; k < len(shards) {
+			return shards[k]
+		}
+	}
+	return ""
 }
 
 // takeOver ends a step with the result that it had in the other execution. A structured step that only was under way is
@@ -329,10 +386,11 @@ func (t *Turn) takeOver(in inst) bool {
 	case workflow.StatusSkipped:
 		t.move(workflow.ActivitySkipped{Step: in.path, Status: k.Status})
 	case workflow.StatusCompleted:
-		t.walk(in)
-		if len(k.Vars) > 0 {
-			t.emit(workflow.VariablesSet{Step: in.path, Vars: k.Vars})
+		if in.node.entered() && len(k.Shards) == 0 && (k.Count > 0 || t.takenInside(in.path)) {
+			return false
 		}
+		t.walk(in)
+		t.takeVars(in, k)
 		t.move(workflow.ActivityCompleted{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
 	case workflow.StatusCaught:
 		t.takeCaught(in, k)
@@ -340,6 +398,24 @@ func (t *Turn) takeOver(in inst) bool {
 		return false
 	}
 	return true
+}
+
+// takeVars gives variables the values that a step gave them; those that are combined are combined anew.
+func (t *Turn) takeVars(in inst, k workflow.Taken) {
+	if len(k.Vars) == 0 {
+		return
+	}
+	vars := append([]workflow.Variable(nil), k.Vars...)
+	for i := range vars {
+		for _, g := range k.Given {
+			if how := reductionOf(in.node, g.Name); g.Name == vars[i].Name && how != "" {
+				if v, err := t.reduce(how, g.Name, g.Value); err == nil {
+					vars[i].Value = v
+				}
+			}
+		}
+	}
+	t.emit(workflow.VariablesSet{Step: in.path, Vars: vars, Given: k.Given})
 }
 
 func (t *Turn) takeCaught(in inst, k workflow.Taken) {

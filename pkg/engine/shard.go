@@ -102,10 +102,20 @@ func (n *node) branch(name string) *body {
 
 // startShard starts the foreach of which this execution runs a part.
 func (t *Turn) startShard() {
-	path := t.s.Origin.Shard.Step
-	t.move(workflow.ActivityReady{Step: path})
-	if in, ok := t.locate(path); ok {
-		t.dispatch(in)
+	in, ok := t.locate(t.s.Origin.Shard.Step)
+	if !ok || t.takeOver(in) {
+		return
+	}
+	t.move(workflow.ActivityReady{Step: in.path})
+	t.dispatch(in)
+}
+
+// report notes what a shard tells its parent of its items.
+func (x *fold) report(in inst, o *workflow.OpenStep) {
+	if o != nil && o.Scope != nil {
+		x.s.Shard.Count, x.s.Shard.Failed = o.Scope.Count, o.Scope.Failed
+	} else if i, ok := x.taken(in.path); ok {
+		x.s.Shard.Count, x.s.Shard.Failed = x.s.Origin.Redrive.Taken[i].Count, x.s.Origin.Redrive.Taken[i].Failed
 	}
 }
 

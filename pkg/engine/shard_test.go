@@ -70,6 +70,11 @@ func (w *tree) child(parent *run, c workflow.StartChild) *run {
 			start, err = Undo(w.runs[c.Undo].history, c)
 			require.NoError(w.t, err)
 		}
+		if old := w.runs[c.Redrive]; c.Redrive != "" && old != nil {
+			var err error
+			start, err = RedriveShard(parent.p, old.history, c)
+			require.NoError(w.t, err)
+		}
 		n.do(start)
 	}
 	return w.settle(c.Child)
@@ -78,6 +83,9 @@ func (w *tree) child(parent *run, c workflow.StartChild) *run {
 // cancel cancels a child, which may not have been started.
 func (w *tree) cancel(parent *run, c workflow.CancelChild) bool {
 	n := w.runs[c.Child]
+	if n != nil && n.s.Status.Terminal() && parent.s.Status.Terminal() {
+		return false // its notice was given
+	}
 	if n == nil {
 		n = &run{t: w.t, p: parent.p, now: parent.now, tries: map[string]int{}, mocks: parent.mocks, every: 37}
 		w.runs[c.Child] = n
@@ -215,4 +223,42 @@ steps:
 			require.Equal(t, `{"count":300,"failed":0,"ref":"e1/each/shard-0..1"}`, v.String())
 		}
 	}
+}
+
+func TestShardsAreRedriven(t *testing.T) {
+	r := begin(t, `
+vars: { sum: 0 }
+steps:
+  each:
+    foreach:
+      items: '${ input.items }'
+      steps:
+        add: { set: { sum: { value: 1, reduce: sum } } }
+        a: { needs: [ add ], function: f, with: '${ item }', retry: { attempts: 1 } }
+  end: { needs: [ each ], value: '${ vars.sum }' }
+`, itemsOf(520))
+	broken := true
+	r.mocks["f"] = func(c workflow.RunActivity) workflow.ActivityResult {
+		if broken && c.Input.JSON.String() == "300" {
+			return workflow.ActivityResult{Error: workflow.Errorf("f.down", workflow.CategoryActivity, "")}
+		}
+		return workflow.ActivityResult{Output: c.Input}
+	}
+	w := newTree(t, r)
+	w.settle("e1")
+	require.Equal(t, "Failed failed f.down", r.outcome(), r.story())
+	broken = false
+
+	start, err := Redrive(r.p, r.history, RedriveOptions{Execution: "e2"})
+	require.NoError(t, err)
+	n := &run{t: t, p: r.p, now: r.now, every: 7, tries: map[string]int{}, mocks: r.mocks}
+	n.do(start)
+	w.runs["e2"] = n
+	w.settle("e2")
+	require.Equal(t, `Completed completed {"end":520}`, n.outcome(), n.story())
+	require.Empty(t, w.runs["e2/each/shard-0"].calls, "it had completed")
+	second := w.runs["e2/each/shard-1"]
+	require.Equal(t, "each/300/a", second.calls[0])
+	require.Len(t, second.calls, 346-300, "what came after the failure was cancelled")
+	require.Len(t, w.runs["e2/each/shard-2"].calls, 520-346, "it had not been started")
 }

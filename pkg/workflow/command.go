@@ -74,6 +74,8 @@ type StartChild struct {
 	Shard       *Shard  `json:"shard,omitempty"`
 	// Notify asks for a ChildBegun once the start is safe: the step waits for nothing more.
 	Notify bool `json:"notify,omitempty"`
+	// Redrive is the ended shard of another execution whose results the child takes over: engine.RedriveShard makes its start.
+	Redrive string `json:"redrive,omitempty"`
 	// Undo is the ended execution whose work the child undoes: engine.Undo makes its start.
 	Undo string `json:"undo,omitempty"`
 }

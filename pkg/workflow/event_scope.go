@@ -47,6 +47,8 @@ type IterationDelayed struct {
 type VariablesSet struct {
 	Step string     `json:"step" cbor:"1,keyasint,omitempty"`
 	Vars []Variable `json:"vars" cbor:"2,keyasint,omitempty"` // the values after any `reduce`
+	// Given are the values before they were combined, of those variables that are.
+	Given []Variable `json:"given,omitempty" cbor:"3,keyasint,omitempty"`
 }
 
 // EventEmitted is an event for the bus. The publisher takes it from the history.

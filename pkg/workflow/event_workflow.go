@@ -64,6 +64,12 @@ type Taken struct {
 	Order     uint64 `json:"order,omitempty" cbor:"11,keyasint,omitempty"`
 	// Shards are the executions that ran the items of a large foreach.
 	Shards []string `json:"shards,omitempty" cbor:"12,keyasint,omitempty"`
+	// Whole, Count and Failed are of a foreach, as in ItemsSet and ShardProgress.
+	Whole  *Payload `json:"whole,omitempty" cbor:"13,keyasint,omitempty"`
+	Count  int      `json:"count,omitempty" cbor:"14,keyasint,omitempty"`
+	Failed int      `json:"failed,omitempty" cbor:"15,keyasint,omitempty"`
+	// Given are the values of a `set` before they were combined by `reduce`.
+	Given []Variable `json:"given,omitempty" cbor:"16,keyasint,omitempty"`
 }
 
 // Continues links the executions of a chain (continue_as_new).
