@@ -269,25 +269,20 @@ func setsInside(n *node) bool {
 	return false
 }
 
-// rerun marks a step, all that follows on it in its body, and all that follows on the steps around it.
+// rerun marks a step, all that follows on it in its body, and all that follows on the steps around it, which are open again.
 func (p *Program) rerun(again map[string]bool, path string) {
-	for {
-		b, name, prefix := p.bodyOf(path)
-		if b == nil {
+	b, name, prefix := p.bodyOf(path)
+	if b == nil {
+		return
+	}
+	b.follow(again, prefix, int(b.byName[name]))
+	for b.owner != nil {
+		owner := b.owner
+		if b, _, prefix = p.bodyOf(ownerPath(b, prefix)); b == nil {
 			return
 		}
-		b.follow(again, prefix, int(b.byName[name]))
-		if b.owner == nil {
-			return
-		}
-		// The step around it is open again: only what follows on it runs anew.
-		path = ownerPath(b, prefix)
-		outer, ownerName, outerPrefix := p.bodyOf(path)
-		if outer == nil {
-			return
-		}
-		for _, e := range outer.nodes[outer.byName[ownerName]].out {
-			outer.follow(again, outerPrefix, e.node)
+		for _, e := range owner.out {
+			b.follow(again, prefix, e.node)
 		}
 	}
 }
