@@ -40,7 +40,18 @@ const (
 // Handler routes requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, h := range map[string]handler{
+	for pattern, h := range s.routes() { // order-free: patterns do not overlap
+		mux.Handle(pattern, s.wrap(h))
+	}
+	mux.Handle("/", s.wrap(func(*http.Request) (answer, error) {
+		return answer{}, problem(http.StatusNotFound, "not_found", "there is no such address", "the API is under /v1: /v1/executions, /v1/workflows, /v1/tasks, /v1/events")
+	}))
+	return mux
+}
+
+// routes are described in docs/openapi.yaml, all of them: a test compares.
+func (s *Server) routes() map[string]handler {
+	return map[string]handler{
 		"POST /v1/workflows":                    s.deploy,
 		"GET /v1/workflows":                     s.workflows,
 		"POST /v1/executions":                   s.start,
@@ -57,13 +68,7 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/callbacks/{token}":            s.callback,
 		"POST /v1/events":                       s.publish,
 		"GET /v1/health":                        s.health,
-	} { // order-free: patterns do not overlap
-		mux.Handle(pattern, s.wrap(h))
 	}
-	mux.Handle("/", s.wrap(func(*http.Request) (answer, error) {
-		return answer{}, problem(http.StatusNotFound, "not_found", "there is no such address", "the API is under /v1: /v1/executions, /v1/workflows, /v1/tasks, /v1/events")
-	}))
-	return mux
 }
 
 // handler answers a request: with something to be written as JSON, or an error.
