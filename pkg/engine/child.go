@@ -29,6 +29,9 @@ func startChild(t *Turn, in inst) {
 	if err == nil && len(c.Allow) > 0 && !contains(c.Allow, e.Workflow) {
 		err = workflow.Errorf("child.not_allowed", workflow.CategoryWorkflow, "workflow %q is not in `allow` of the step", e.Workflow)
 	}
+	if err == nil && depth(t.s) >= MaxDepth && t.s.Ending == nil {
+		err = workflow.Errorf("children.too_deep", workflow.CategoryWorkflow, "%d executions stand above this one already: a workflow that starts itself needs an end, or a loop", MaxDepth)
+	}
 	if err == nil && !e.Wait && len(t.s.Children) >= MaxChildren {
 		err = workflow.Errorf("children.too_many", workflow.CategoryWorkflow, "the execution has started %d children without waiting for them", MaxChildren)
 	}

@@ -26,6 +26,8 @@ const (
 	MaxFailures = 100
 	// MaxChildren is the most children that nobody waits for: children.too_many.
 	MaxChildren = 10_000
+	// MaxDepth is the most executions that stand above one another as parent and child: children.too_deep.
+	MaxDepth = 50
 	// MaxTurns is the most turns of an agent loop: agent.max_turns. MaxCalls is the most calls of one turn.
 	MaxTurns = 1000
 	MaxCalls = 128

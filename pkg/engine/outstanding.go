@@ -144,8 +144,16 @@ func (x *fold) startOf(step string, c *workflow.ChildLink) workflow.StartChild {
 	}
 	return workflow.StartChild{
 		Step: step, Child: c.Child, Tenant: s.Tenant, Workflow: c.Workflow, Definition: c.Definition, Correlation: s.Correlation,
-		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child}, Hash: c.Hash, Undo: c.Undo, Notify: !c.Wait,
+		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child, Depth: depth(s) + 1}, Hash: c.Hash, Undo: c.Undo, Notify: !c.Wait,
 	}
+}
+
+// depth is how many executions stand above this one.
+func depth(s *workflow.State) int {
+	if p := s.Origin.Parent; p != nil {
+		return max(p.Depth, 1)
+	}
+	return 0
 }
 
 // childEnd is the notice of this execution's end to its parent.

@@ -51,6 +51,9 @@ func (t *Turn) consider(f *workflow.Frame, i int) {
 		return
 	}
 	in := t.child(f, i)
+	if (v != dies || t.undoOnly()) && t.takeOver(in) {
+		return // it ended in another execution, whatever its join says here
+	}
 	switch v {
 	case runs:
 		t.ready(in)
@@ -87,9 +90,6 @@ func (t *Turn) lazily(in inst, extras ...named) *lazyActivation {
 
 // ready makes a step Ready, or skips it by its own `when`.
 func (t *Turn) ready(in inst) {
-	if t.takeOver(in) {
-		return
-	}
 	st := in.node.step
 	a := t.lazily(in)
 	if st.When != nil {

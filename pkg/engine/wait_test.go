@@ -221,6 +221,17 @@ steps:
 		require.Equal(t, `{"a":1}`, n.End.Output.JSON.String())
 		require.Equal(t, *parent, n.Parent)
 	})
+	t.Run("too deep", func(t *testing.T) {
+		p := compile(t, replace(doc, "} } }", "} }, on_error: [ { continue: '${ error.code }' } ] }"))
+		parent := &workflow.Parent{Execution: "p", Step: "c", Child: "p/c/1", Depth: MaxDepth - 1}
+		d, err := Decide(p, nil, workflow.Start{Execution: "p/c/1", Tenant: "acme", Workflow: "test", Origin: workflow.Origin{Parent: parent}}, Env{Now: epoch})
+		require.NoError(t, err)
+		require.Equal(t, MaxDepth, d.Commands[0].(workflow.StartChild).Parent.Depth)
+		parent.Depth = MaxDepth
+		d, err = Decide(p, nil, workflow.Start{Execution: "p/c/1", Tenant: "acme", Workflow: "test", Origin: workflow.Origin{Parent: parent}}, Env{Now: epoch})
+		require.NoError(t, err)
+		require.Equal(t, `{"c":"children.too_deep"}`, d.State.Output.JSON.String())
+	})
 	t.Run("cancelled before it was started", func(t *testing.T) {
 		start := workflow.Start{Execution: "p/c/1", Tenant: "acme", Workflow: "test", Origin: workflow.Origin{Parent: &workflow.Parent{Execution: "p", Step: "c", Child: "p/c/1"}}}
 		d, err := Decide(nil, nil, workflow.Cancel{Origin: workflow.OriginParent, Mode: workflow.CancelImmediate, Start: &start}, Env{Now: epoch})

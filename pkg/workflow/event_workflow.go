@@ -38,6 +38,8 @@ type Parent struct {
 	Step      string `json:"step" cbor:"2,keyasint,omitempty"`
 	// Child is the name under which the parent knows this execution: its ID, or that of the first of its chain.
 	Child string `json:"child" cbor:"3,keyasint,omitempty"`
+	// Depth is how many executions stand above this one.
+	Depth int `json:"depth,omitempty" cbor:"4,keyasint,omitempty"`
 }
 
 // Redrive says which results a new execution takes over (docs/semantics.md, "Redrive").
