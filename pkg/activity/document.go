@@ -69,6 +69,21 @@ func (d Document) WriteText(ctx context.Context, w io.Writer) error {
 	})
 }
 
+// Whole returns the document with its parts filled in, or an *Error, payload.too_large, if they have more than MaxInline bytes.
+func (d Document) Whole(ctx context.Context) (Document, error) {
+	if len(d.Parts) == 0 {
+		return d, nil
+	}
+	if n := d.Size(); n > MaxInline {
+		return Document{}, NewError(CodeTooLarge, "the value has %d bytes, more than the %d that are loaded into memory", n, int64(MaxInline))
+	}
+	var b bytes.Buffer
+	if err := d.WriteText(ctx, &b); err != nil {
+		return Document{}, err
+	}
+	return NewDocument(b.Bytes()), nil
+}
+
 // Decode decodes the document into v as encoding/json does, refusing unknown fields of structs. Parts that land in a field of type
 // Document stay where they are; others are loaded, up to MaxInline in all. The error is an *Error: activity.input or
 // payload.too_large.

@@ -137,6 +137,17 @@ func TestDecodeLoadsPartsOrLeavesThem(t *testing.T) {
 	}
 }
 
+func TestWhole(t *testing.T) {
+	d, err := activity.Document{JSON: json.RawMessage(`{"a":null}`), Parts: []activity.Part{part("/a", `"x"`)}}.Whole(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, d.Parts)
+	require.Equal(t, `{"a":"x"}`, string(d.JSON))
+	huge := part("/a", "1")
+	huge.Size = activity.MaxInline
+	_, err = activity.Document{JSON: json.RawMessage(`{"a":null}`), Parts: []activity.Part{huge}}.Whole(t.Context())
+	require.ErrorContains(t, err, activity.CodeTooLarge)
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	type input struct {
 		Amount int `json:"amount"`

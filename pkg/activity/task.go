@@ -35,7 +35,7 @@ type Task struct {
 	// Kind and Name say what to call; Name is empty for kinds that have none.
 	Kind workflow.Kind
 	Name string
-	// Target is the kind's own block of the definition, rendered: a name, a request, a prompt.
+	// Target is the kind's own block of the definition, rendered: a name, a request, a prompt. It has no parts; secrets are filled in.
 	Target Document
 	// With is the input of the call, rendered.
 	With Document

@@ -69,6 +69,9 @@ func Open(o Options) (*Node, error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
+	if err := onlyHere(o.Listen); err != nil {
+		return nil, err
+	}
 	links := &links{}
 	platform, err := local.Open(o.Data, local.Options{Activities: kinds, Secrets: o.Project, Links: links, Committed: o.Committed, Log: o.Log})
 	if err != nil {
@@ -88,6 +91,18 @@ func Open(o Options) (*Node, error) {
 	a := &api.Server{Worker: platform.Worker, Ask: platform.Ask, Watch: platform.Watch, Tenant: Tenant, Tokens: links.tokens, Log: o.Log}
 	n.server = &http.Server{Handler: local.OnlyFromHere(a.Handler()), ReadHeaderTimeout: 10 * time.Second}
 	return n, nil
+}
+
+// onlyHere refuses addresses that other machines reach: whoever reaches the API may deploy a workflow, and a workflow may run programs.
+func onlyHere(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("node: listen: %w: write 127.0.0.1:7233", err)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("node: %s can be reached from other machines, and the API asks nobody who he is: listen on 127.0.0.1, and let a proxy with authorization stand before it", address)
 }
 
 // Run serves and works until ctx ends, then lets what runs finish its step, for at most grace.

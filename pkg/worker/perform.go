@@ -58,6 +58,9 @@ func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity,
 		return activity.Result{}, err
 	}
 	target, err := w.document(ctx, d.Stream, cmd, cmd.Target)
+	if err == nil {
+		target, err = target.Whole(ctx)
+	}
 	if err != nil {
 		return activity.Result{}, err
 	}
