@@ -233,7 +233,7 @@ func (p *Program) takeable(old *oldRun, from []string) []workflow.Taken {
 	var list []workflow.Taken
 	for _, t := range old.all(takes) {
 		b, name, _ := p.bodyOf(t.Step)
-		if b == nil || runsAgain(again, t.Step) {
+		if b == nil || runsAgain(again, t.Step) || p.inExit(t.Step) {
 			continue
 		}
 		open := !t.Status.Ended() || t.Status == workflow.StatusFailed || t.Status == workflow.StatusCancelled
@@ -252,6 +252,13 @@ func (p *Program) takeable(old *oldRun, from []string) []workflow.Taken {
 		list = append(list, t)
 	}
 	return list
+}
+
+// inExit reports whether a step belongs to on_exit or lies inside one that does: those run anew, for another end.
+func (p *Program) inExit(path string) bool {
+	top, _, _ := strings.Cut(path, "/")
+	i, ok := p.root().byName[top]
+	return ok && p.root().nodes[i].exit()
 }
 
 // entered reports whether a step that completed in another execution is entered and not just taken over: what is inside it
@@ -354,6 +361,15 @@ func (x *fold) takenItems(path string) (list itemList, ok bool) {
 		return itemList{items: k.Items, whole: k.Whole, count: k.Count}, k.Count > 0
 	}
 	return list, false
+}
+
+// takenOutput is the output of a step that completed in the other execution and was entered here: what others read of it
+// stays what they read there.
+func (x *fold) takenOutput(path string, output workflow.Payload) workflow.Payload {
+	if i, ok := x.taken(path); ok && x.s.Origin.Redrive.Taken[i].Status == workflow.StatusCompleted {
+		return x.s.Origin.Redrive.Taken[i].Output
+	}
+	return output
 }
 
 // takenShard is the shard of the other execution whose results shard k takes over; empty if there is none.

@@ -205,6 +205,9 @@ func (t *Turn) failStart(in inst, err *workflow.Error) {
 
 // complete ends a running step with its result.
 func (t *Turn) complete(in inst, output workflow.Payload, then ...string) {
+	if len(in.node.bodies) > 0 && t.s.Origin.Redrive != nil {
+		output = t.takenOutput(in.path, output)
+	}
 	t.endSides(in)
 	t.move(workflow.ActivityCompleted{Step: in.path, Output: output, Then: then})
 }
