@@ -101,5 +101,5 @@ var everyEvent = []workflow.Event{
 	workflow.TimerSet{}, workflow.TimerFired{}, workflow.TimeoutFired{}, workflow.LeaseExpired{}, workflow.EventAwaited{},
 	workflow.EventReceived{}, workflow.EventTaken{}, workflow.TaskCreated{}, workflow.TaskReminded{}, workflow.TaskEscalated{},
 	workflow.TaskDecided{}, workflow.ChildRequested{}, workflow.ChildStarted{}, workflow.ChildEnded{}, workflow.CancelRequested{},
-	workflow.OutcomeDecided{}, workflow.FailureHeld{}, workflow.OperatorMoved{}, workflow.CompensationStopped{}, workflow.OwnershipChanged{},
+	workflow.OutcomeDecided{}, workflow.FailureHeld{}, workflow.OperatorMoved{}, workflow.CompensationStopped{}, workflow.OwnershipChanged{}, workflow.BoundReached{},
 }
