@@ -2,7 +2,9 @@ package sim
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -107,8 +109,10 @@ func (w *world) fromTail(l *ledger) (*workflow.State, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 && b.State != nil {
-			state = b.State
+		if i == 0 && c.Checkpoint == c.First {
+			if state, err = w.checkpoint(b); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if state, err = engine.Replay(l.program, state, b.Recorded(c.First)); err != nil {
@@ -116,6 +120,26 @@ func (w *world) fromTail(l *ledger) (*workflow.State, error) {
 		}
 	}
 	return state, nil
+}
+
+// checkpoint is the state that a commit carries or refers to.
+func (w *world) checkpoint(b *codec.Batch) (*workflow.State, error) {
+	if b.StateRef == "" {
+		return b.State, nil
+	}
+	ref, err := eventstore.ParseRef(b.StateRef)
+	if err != nil {
+		return nil, err
+	}
+	r, err := w.payloads.Open(background(), tenant, ref)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, err
+	}
+	return codec.DecodeState(data)
 }
 
 func (w *world) owed(l *ledger) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
@@ -25,6 +26,8 @@ type ledger struct {
 	completed map[string]completion // by step
 	fences    map[string]int        // the newest, by step
 	effects   map[exclusive]int
+	// never are the schedulings that ended without a start, ran those whose activity ran.
+	never, ran map[scheduling]bool
 	// tookIDs are the events that waits took; tookUpTo, the last number of each topic.
 	tookIDs  map[string]bool
 	tookUpTo map[workflow.EventCursor]uint64
@@ -38,6 +41,12 @@ type exclusive struct {
 	attempt, fence int
 }
 
+// scheduling is one scheduling of a step.
+type scheduling struct {
+	step  string
+	fence int
+}
+
 // completion is when a step's result was committed.
 type completion struct {
 	version uint64
@@ -47,7 +56,7 @@ type completion struct {
 func (w *world) ledger(s eventstore.Stream) *ledger {
 	l := w.ledgers[s]
 	if l == nil {
-		l = &ledger{stream: s, completed: map[string]completion{}, fences: map[string]int{}, effects: map[exclusive]int{},
+		l = &ledger{stream: s, completed: map[string]completion{}, fences: map[string]int{}, effects: map[exclusive]int{}, never: map[scheduling]bool{}, ran: map[scheduling]bool{},
 			tookIDs: map[string]bool{}, tookUpTo: map[workflow.EventCursor]uint64{}}
 		w.ledgers[s] = l
 	}
@@ -65,6 +74,7 @@ func (w *world) committed(s eventstore.Stream, c eventstore.Commit) {
 		w.violation("%s: commit %d after %d: a gap", s.ID, c.First, l.last)
 	}
 	l.last = c.Last
+	w.punctual(l)
 	if r := w.running; r != nil && r.guarded != nil && !r.guarded() && !w.config.bug(AcknowledgeFirst) {
 		w.note("%s: a commit whose message is gone", s.ID)
 		w.report.Unguarded++
@@ -86,6 +96,19 @@ func (w *world) committed(s eventstore.Stream, c eventstore.Commit) {
 	}
 }
 
+// late is by how much a deadline may be missed: faults included, a sweep included.
+const late = 30 * time.Minute
+
+// punctual looks at the deadline that an execution had up to now.
+func (w *world) punctual(l *ledger) {
+	if l.state == nil {
+		return
+	}
+	if due, ok := engine.Due(l.program, l.state); ok && due < w.now-int64(late) {
+		w.violation("%s: a deadline is %v late", l.stream.ID, time.Duration(w.now-due).Round(time.Second))
+	}
+}
+
 func (w *world) happened(l *ledger, r workflow.Recorded) {
 	_, undo := r.Event.(workflow.CompensationStarted) // the one way out of Failed, in the commit that fails
 	if l.state != nil && l.state.Status.Terminal() && !undo {
@@ -102,6 +125,8 @@ func (w *world) happened(l *ledger, r workflow.Recorded) {
 		l.program, l.hangs = program, w.hangs(e.Workflow)
 	case workflow.ActivityScheduled:
 		l.fences[e.Step] = e.Fence
+	case workflow.ActivityStarted:
+		w.walked(l, e)
 	case workflow.ActivityCompleted:
 		w.stepCompleted(l, r.Version, e)
 	case workflow.EventReceived:
@@ -131,6 +156,18 @@ func (w *world) hangs(workflow string) bool {
 		}
 	}
 	return false
+}
+
+// walked looks at an attempt that ends before anybody started it: nobody has run it, and nobody will.
+func (w *world) walked(l *ledger, e workflow.ActivityStarted) {
+	if !e.Walked {
+		return
+	}
+	which := scheduling{e.Step, e.Fence}
+	l.never[which] = true
+	if l.ran[which] {
+		w.violation("%s: %s fence %d ends as never started, but it ran", l.stream.ID, e.Step, e.Fence)
+	}
 }
 
 // stepCompleted looks at a result: the only one of its step, and that of the attempt that counts.
@@ -212,6 +249,11 @@ func (w *world) effect(s eventstore.Stream, e effect) {
 	}
 	if end, over := l.completed[e.step]; over && w.running.began > end.at {
 		w.violation("%s: %s runs again, though its result was committed at %d", s.ID, e.step, end.version)
+	}
+	now := scheduling{e.step, e.fence}
+	l.ran[now] = true
+	if l.never[now] {
+		w.violation("%s: %s fence %d runs, though it ended as never started", s.ID, e.step, e.fence)
 	}
 	which := exclusive{step: e.step, fence: e.fence}
 	if e.function == onceFunction { // a recovery has the next fence, but is the same attempt

@@ -75,6 +75,16 @@ steps:
   t: { needs: [a], timer: { for: 90s } }
   e: { needs: [t], event: { type: Paid, key: execution.id } }
   b: { needs: [e], function: f }`},
+	{name: "rush", outside: []sim.Outside{{Within: 4 * time.Second, Event: &worker.Event{Type: "Soon"}}}, text: `
+steps:
+  a: { function: f }
+  e: { needs: [a], event: { type: Soon, key: execution.id } }`},
+	{name: "timers", text: `
+steps:
+  a: { function: f, ` + patient + ` }
+  b: { function: f, ` + patient + ` }
+  s: { needs: [a], timer: { for: 5m } }
+  l: { needs: [b], timer: { for: 2h } }`},
 	{name: "events", outside: []sim.Outside{event("Part", ""), event("Part", ""), event("Part", "")}, text: `
 steps:
   one: { event: { type: Part, key: execution.id } }
@@ -143,11 +153,22 @@ steps:
                     y: { needs: [quick], function: f, compensate: { function: f, ` + patient + ` } }
         side: { function: f }
   z: { needs: [block], function: f }`},
-	{name: "shards", oneIn: 40, outcomes: []string{"completed", "failed", "cancelled"}, outside: []sim.Outside{cancel(workflow.CancelImmediate)}, text: `
+	{name: "bulky", oneIn: 3, text: `
+steps:
+  a: { value: '${ range(20000) }' }
+  b: { needs: [a], value: '${ range(20000) }' }
+  c: { needs: [b], value: '${ range(20000) }' }
+  d: { needs: [c], function: f, ` + patient + ` }
+  e: { needs: [d], value: '${ steps.a.output.size() + steps.b.output.size() + steps.c.output.size() }' }`},
+	{name: "wide", oneIn: 100, text: `
+steps:
+  each: { foreach: { items: '${ range(256) }', as: n, steps: { x: { value: '${ n }' }, y: { needs: [x], function: often, idempotent: true, ` + patient + ` } } } }
+  z: { needs: [each], function: f }`},
+	{name: "shards", oneIn: 80, outcomes: []string{"completed", "failed", "cancelled"}, outside: []sim.Outside{cancel(workflow.CancelImmediate)}, text: `
 steps:
   each: { foreach: { items: '${ range(260) }', as: n, steps: { x: { function: often, idempotent: true, ` + patient + ` } } } }
   z: { needs: [each], function: f }`},
-	{name: "unshard", oneIn: 60, outcomes: []string{"compensated", "failed"}, text: `
+	{name: "unshard", oneIn: 100, outcomes: []string{"compensated", "failed"}, text: `
 on_failure: compensate
 steps:
   each: { foreach: { items: '${ range(258) }', as: n, steps: { x: { function: often, idempotent: true, ` + patient + `, compensate: { function: f, ` + patient + ` } } } } }

@@ -35,16 +35,15 @@ const (
 	BeatForever Mutant = "lease past the timeout"
 	// ReadThenSubscribe looks for events before it subscribes to them (point 12).
 	ReadThenSubscribe Mutant = "subscription after the read"
-	// ForgetNotice leaves the notice of a terminal child to its one message (point 13).
+	// ForgetNotice leaves the notice of a terminal child to its one message: the sweep looks neither at the child nor, for its parent, after
+	// it (point 13).
 	ForgetNotice Mutant = "notice not owed"
 	// ForgetContinue does not send the message that goes on with what a bound left undone (point 2).
 	ForgetContinue Mutant = "rest of a decision forgotten"
-	// IgnoreFloor uses a state that is older than the message says (point 3).
-	IgnoreFloor Mutant = "floor ignored"
 )
 
 // Mutants lists them.
 var Mutants = []Mutant{
 	AcknowledgeGuard, NotRevoked, ExpireAtOnce, DecideAnew, CancelNobody, CarryEvent, DispatchFirst, AnyFence, DropEarly, PutBackAtOnce,
-	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue, IgnoreFloor,
+	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue,
 }

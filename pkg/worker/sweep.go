@@ -139,7 +139,9 @@ func (s *survey) look(ctx context.Context) error {
 				s.send, s.busy = append(s.send, c), true
 			}
 		case workflow.StartChild: // it may well be at work
-			s.send, s.busy = append(s.send, c), true
+			if s.busy = true; !mutated(ForgetNotice) {
+				s.send = append(s.send, c)
+			}
 		case workflow.NotifyParent:
 			if err := s.notice(ctx, noticeParent, c); err != nil {
 				return err
