@@ -12,6 +12,8 @@ PKG      ?= ./...
 FUZZTIME ?= 5s
 RUN      ?= .
 BENCH    ?= .
+SEEDS    ?= 20000
+SEED     ?= 1
 
 ##@ Every day
 
@@ -20,11 +22,11 @@ help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@printf '\nVariables: PKG=./pkg/fsm (which packages), RUN=TestName (which tests), BENCH=Name, FUZZTIME=60s\n'
+	@printf '\nVariables: PKG=./pkg/fsm (which packages), RUN=TestName (which tests), BENCH=Name, FUZZTIME=60s, SEEDS=20000\n'
 	@printf 'First time here: README.md, then ARCHITECTURE.md ("Where to make which change").\n'
 
 .PHONY: test
-test: build lint unit fuzz ## All that CI runs: build, lint, unit tests, a short run of every fuzz target
+test: build lint unit mutants fuzz ## All that CI runs: build, lint, unit tests, broken rules that must be noticed, a short run of every fuzz target
 	@printf '\nmake test: everything passed\n'
 
 .PHONY: build
@@ -56,6 +58,16 @@ fmt: ## Format all Go files
 fuzz: ## Run every fuzz target for FUZZTIME (5s); new targets are found by themselves
 	@printf '\n== fuzz\n'
 	@tools/fuzz.sh $(FUZZTIME) $(PKG)
+
+.PHONY: mutants
+mutants: ## Break each rule of the commit protocol in turn: the simulator must notice
+	@printf '\n== mutants\n'
+	$(GO) vet -tags mutants ./pkg/worker ./pkg/sim
+	$(GO) test -tags mutants -run 'Mutants|RulesHold' ./pkg/sim
+
+.PHONY: sim
+sim: ## Simulate SEEDS seeds (20,000) under faults, from SEED (1) on
+	$(GO) test ./pkg/sim -run 'TestSeeds$$' -v -timeout 0 -args -seeds $(SEEDS) -seed $(SEED)
 
 .PHONY: bench
 bench: ## Benchmarks with allocations (PKG, BENCH)

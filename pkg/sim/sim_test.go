@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	seeds   = flag.Int("seeds", 1000, "how many seeds to run")
+	seeds   = flag.Int("seeds", usualSeeds, "how many seeds to run")
 	first   = flag.Uint64("seed", 1, "the first seed")
 	only    = flag.String("scenarios", "", "names of scenarios, with commas; all if empty")
 	profile = flag.String("profile", "", "heavy, unswept or calm; the seed decides if empty")
