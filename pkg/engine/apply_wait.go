@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -86,13 +87,19 @@ func (x *fold) moveCursors(e *workflow.EarlyEvent) {
 }
 
 func (x *fold) moveCursor(c workflow.EventCursor) {
-	for i := range x.s.Cursors {
-		if at := &x.s.Cursors[i]; at.Kind == c.Kind && at.Key == c.Key && at.AnyKey == c.AnyKey {
-			at.Number = max(at.Number, c.Number)
+	list := x.s.Cursors
+	for i := range list {
+		if at := list[i]; at.Kind == c.Kind && at.Key == c.Key && at.AnyKey == c.AnyKey {
+			c.Number = max(at.Number, c.Number)
+			copy(list[i:], list[i+1:]) // the one taken last stands last
+			list[len(list)-1] = c
 			return
 		}
 	}
-	x.s.Cursors = append(x.s.Cursors, c)
+	if len(list) >= MaxCursors {
+		list = slices.Delete(list, 0, 1)
+	}
+	x.s.Cursors = append(list, c)
 }
 
 // cursor returns the last number taken.

@@ -143,3 +143,30 @@ func TestLoopState(t *testing.T) {
 	r.work(0)
 	require.Equal(t, `Completed completed {"l":{"a":200,"b":1}}`, r.outcome())
 }
+
+func TestUndoIsBounded(t *testing.T) {
+	r := begin(t, `
+steps:
+  a: { function: g, compensate: { function: u } }
+  b: { needs: [ a ], function: g, compensate: { function: u }, on_error: [ { continue: '${ error.code }' } ] }
+`, "")
+	for len(r.s.Undo) < MaxUndo { // as after a long loop
+		r.s.Undo = append(r.s.Undo, workflow.Undoable{Step: "a"})
+	}
+	c := command[workflow.RunActivity](t, r)
+	d, err := Decide(r.p, r.s, workflow.ActivityResult{AttemptRef: c.AttemptRef}, r.env())
+	require.NoError(t, err)
+	require.Equal(t, `{"b":"compensate.too_many"}`, d.State.Output.JSON.String())
+}
+
+func TestCursorsAreBounded(t *testing.T) {
+	x := newFold(nil, &workflow.State{})
+	for i := range MaxCursors + 5 {
+		x.moveCursor(workflow.EventCursor{Kind: "k", Key: fmt.Sprint(i), Number: 1})
+		x.moveCursor(workflow.EventCursor{Kind: "k", Key: "0", Number: uint64(i + 1)})
+	}
+	require.Len(t, x.s.Cursors, MaxCursors)
+	require.Equal(t, uint64(MaxCursors+5), x.cursor("k", "0", false), "taken often, remembered")
+	require.Zero(t, x.cursor("k", "1", false))
+	require.Equal(t, uint64(1), x.cursor("k", fmt.Sprint(MaxCursors), false))
+}

@@ -22,6 +22,11 @@ const (
 	// MaxEarly and MaxEarlyBytes bound the signals that are kept: further ones are refused.
 	MaxEarly      = 1000
 	MaxEarlyBytes = 64 << 10
+	// MaxCursors bounds the types and keys of events whose last number is remembered: beyond, those not taken for longest
+	// are forgotten.
+	MaxCursors = 1000
+	// MaxUndo is the most steps whose work can be undone: a further one fails with compensate.too_many before it starts.
+	MaxUndo = 10_000
 	// MaxFailures bounds `execution.failures`.
 	MaxFailures = 100
 	// MaxChildren is the most children that nobody waits for: children.too_many.

@@ -91,6 +91,11 @@ func (t *Turn) lazily(in inst, extras ...named) *lazyActivation {
 // ready makes a step Ready, or skips it by its own `when`.
 func (t *Turn) ready(in inst) {
 	st := in.node.step
+	if in.node.undo != nil && len(t.s.Undo) >= MaxUndo {
+		t.failStart(in, workflow.Errorf("compensate.too_many", workflow.CategoryWorkflow,
+			"%d steps can be undone already: put steps into a group with one compensation, or go on with continue_as_new", MaxUndo))
+		return
+	}
 	a := t.lazily(in)
 	if st.When != nil {
 		ok, err := evalBool(st.When, a.get())
