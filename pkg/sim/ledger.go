@@ -24,6 +24,8 @@ type ledger struct {
 	events    []workflow.Recorded
 	last      uint64
 	completed map[string]completion // by step
+	undone    map[string]bool       // shards that are undone
+	undoing   map[string]string     // by step, the shard whose undoing was asked for last
 	fences    map[string]int        // the newest, by step
 	effects   map[exclusive]int
 	// never are the schedulings that ended without a start, ran those whose activity ran.
@@ -56,7 +58,7 @@ type completion struct {
 func (w *world) ledger(s eventstore.Stream) *ledger {
 	l := w.ledgers[s]
 	if l == nil {
-		l = &ledger{stream: s, completed: map[string]completion{}, fences: map[string]int{}, effects: map[exclusive]int{}, never: map[scheduling]bool{}, ran: map[scheduling]bool{},
+		l = &ledger{stream: s, completed: map[string]completion{}, undone: map[string]bool{}, undoing: map[string]string{}, fences: map[string]int{}, effects: map[exclusive]int{}, never: map[scheduling]bool{}, ran: map[scheduling]bool{},
 			tookIDs: map[string]bool{}, tookUpTo: map[workflow.EventCursor]uint64{}}
 		w.ledgers[s] = l
 	}
@@ -129,6 +131,18 @@ func (w *world) happened(l *ledger, r workflow.Recorded) {
 		w.walked(l, e)
 	case workflow.ActivityCompleted:
 		w.stepCompleted(l, r.Version, e)
+		if shard := l.undoing[e.Step]; shard != "" {
+			l.undone[shard] = true
+		}
+	case workflow.ChildRequested:
+		if e.Undo != "" {
+			// The shards of a foreach are undone one by one under one name; each is a child of its own, and that is what must end once.
+			delete(l.completed, e.Step)
+			if l.undone[e.Undo] {
+				w.violation("%s: shard %s is undone twice", l.stream.ID, e.Undo)
+			}
+			l.undoing[e.Step] = e.Undo
+		}
 	case workflow.EventReceived:
 		if e.Step != "" {
 			w.took(l, e.Event.ID)
