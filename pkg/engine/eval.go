@@ -43,8 +43,8 @@ func render(t *workflow.Template, a *lazyActivation) (workflow.Payload, *workflo
 	if t == nil {
 		return workflow.Payload{}, nil
 	}
-	if v, ok, err := constant(t); ok || err != nil {
-		return workflow.Inline(v), err
+	if isLiteral(t.JSON) {
+		return workflow.Inline(t.JSON), nil
 	}
 	c, err := expr.LoadTemplate(t)
 	if err != nil {
