@@ -46,6 +46,8 @@ type Commit struct {
 	Prev Hash
 	// Data is what the writer makes of it, at most MaxCommit bytes. It need not repeat what stands above.
 	Data []byte
+	// Publish puts the commit into the store's Feed, if it has one. It is said once, and not read back.
+	Publish bool
 }
 
 // Nonce tells commits under the same key apart.

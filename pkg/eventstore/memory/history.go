@@ -44,7 +44,11 @@ func (s *Store) Append(ctx context.Context, id eventstore.Stream, c eventstore.C
 		t = &stream{}
 		s.streams[id] = t
 	}
-	c.Data = bytes.Clone(c.Data)
+	if c.Publish {
+		s.fed++
+		s.feed = append(s.feed, eventstore.FeedEntry{Number: s.fed, Stream: id, First: c.First})
+	}
+	c.Data, c.Publish = bytes.Clone(c.Data), false
 	t.commits = append(t.commits, c)
 	if row != nil {
 		s.putRow(*row)

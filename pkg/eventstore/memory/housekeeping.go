@@ -99,6 +99,7 @@ func (s *Store) Purge(ctx context.Context, id eventstore.Stream) error {
 	delete(s.streams, id)
 	s.claims.items = slices.DeleteFunc(s.claims.items, func(c claim) bool { return c.key.Stream == id })
 	s.notices.items = slices.DeleteFunc(s.notices.items, func(n notice) bool { return n.stream == id })
+	s.feed = slices.DeleteFunc(s.feed, func(e eventstore.FeedEntry) bool { return e.Stream == id })
 	s.dropRow(s.row(id))
 	return nil
 }

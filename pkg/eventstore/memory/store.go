@@ -26,9 +26,14 @@ type Store struct {
 	events      ordered[event]
 	subscribers ordered[eventstore.Subscription]
 	letters     ordered[eventstore.DeadLetter]
+	feed        []eventstore.FeedEntry
+	fed         uint64 // entries so far
 }
 
-var _ eventstore.Store = (*Store)(nil)
+var (
+	_ eventstore.Store = (*Store)(nil)
+	_ eventstore.Feed  = (*Store)(nil)
+)
 
 // Reads counts what History's methods read, to show that a load does not grow with the history.
 type Reads struct{ Commits, Bytes int64 }

@@ -39,6 +39,9 @@ func (w *writer) append(id eventstore.Stream, c eventstore.Commit, row *eventsto
 	}
 	_, err = w.conn.exec(`INSERT INTO commits(stream, first, last, checkpoint, nonce, prev, data) VALUES(?, ?, ?, ?, ?, ?, ?)`,
 		st.id, c.First, c.Last, c.Checkpoint, c.Nonce[:], c.Prev[:], c.Data)
+	if err == nil && c.Publish {
+		_, err = w.conn.exec(`INSERT INTO feed(stream, first) VALUES(?, ?)`, st.id, c.First)
+	}
 	return err
 }
 

@@ -88,6 +88,7 @@ func (w *writer) purge(id eventstore.Stream, stream int64) (bool, error) {
 		`DELETE FROM commits WHERE id IN (SELECT id FROM commits WHERE stream=? ORDER BY first LIMIT ?)`,
 		`DELETE FROM claims WHERE stream=?1 AND (attempt, fence) IN (SELECT attempt, fence FROM claims WHERE stream=?1 LIMIT ?2)`,
 		`DELETE FROM notices WHERE stream=?1 AND name IN (SELECT name FROM notices WHERE stream=?1 LIMIT ?2)`,
+		`DELETE FROM feed WHERE number IN (SELECT number FROM feed WHERE stream=?1 LIMIT ?2)`,
 	} {
 		if n, err := w.affected(query, []any{stream, purgeStep}); err != nil || n > 0 {
 			return false, err

@@ -135,6 +135,12 @@ CREATE TABLE letters(
 ) STRICT;
 CREATE UNIQUE INDEX letters_key ON letters(tenant, name);
 CREATE INDEX letters_at ON letters(tenant, at DESC, name);
+`, `
+CREATE TABLE feed(
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  stream INTEGER NOT NULL,
+  first INTEGER NOT NULL
+) STRICT;
 `}
 
 // SchemaError says that a file is not one that this program can work with.

@@ -37,7 +37,10 @@ type Store struct {
 	expiring expiry
 }
 
-var _ eventstore.Store = (*Store)(nil)
+var (
+	_ eventstore.Store = (*Store)(nil)
+	_ eventstore.Feed  = (*Store)(nil)
+)
 
 // Options are what may be chosen. The zero value is right for a worker.
 type Options struct {

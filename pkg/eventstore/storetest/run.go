@@ -77,6 +77,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	run("events/waiter and sender meet", testWaiterAndSender)
 	run("events/subscriptions", testSubscriptions)
 	run("dead letters", testDeadLetters)
+	run("feed", testFeed)
 	run("purge", testPurge)
 	run("expire", testExpire)
 	run("limits", testLimits)
