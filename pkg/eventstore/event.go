@@ -9,7 +9,8 @@ import (
 type Events interface {
 	// PutEvent stores e under the first free number of its topic and returns it with that Number (the given one is ignored).
 	// If one of the topic's newest DedupeWindow kept events has the same ID, that one is returned and nothing is stored.
-	// Kept are, at e.At, the events that expire later; MaxKeptEvents numbers from the oldest kept one on are a *QuotaError.
+	// Kept are, at e.At, the events that expire later; MaxKeptEvents numbers from the oldest kept one on are a *QuotaError, or with
+	// e.Sliding let the oldest be forgotten.
 	//
 	// The numbers of a topic only grow, even after all its events have expired, for executions remember the last they took.
 	// In DynamoDB: a strong backward read for the newest number, then a put with attribute_not_exists of the next, again if
@@ -47,6 +48,8 @@ type Event struct {
 	Data    []byte // at most MaxEventData
 	At      int64  // when it was received
 	Expires int64  // when it is forgotten, later than At
+	// Sliding lets a topic that is full forget its oldest events for this one. It is said once, and not read back.
+	Sliding bool
 }
 
 // Subscription is one waiting step.

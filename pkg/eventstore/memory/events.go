@@ -42,7 +42,7 @@ func (s *Store) PutEvent(ctx context.Context, t eventstore.Topic, e eventstore.E
 		return eventstore.Event{}, err
 	}
 	defer s.mu.Unlock()
-	all := s.topic(t, 0)
+	all := slices.Clone(s.topic(t, 0))
 	kept := slices.DeleteFunc(slices.Clone(all), func(k event) bool { return k.Expires <= e.At })
 	for _, k := range kept[max(0, len(kept)-eventstore.DedupeWindow):] {
 		if k.ID == e.ID {
@@ -54,9 +54,18 @@ func (s *Store) PutEvent(ctx context.Context, t eventstore.Topic, e eventstore.E
 	if len(all) > 0 {
 		e.Number = all[len(all)-1].Number + 1
 	}
-	if len(kept) > 0 && e.Number-kept[0].Number >= eventstore.MaxKeptEvents {
+	switch {
+	case len(kept) == 0 || e.Number-kept[0].Number < eventstore.MaxKeptEvents:
+	case !e.Sliding:
 		return eventstore.Event{}, &eventstore.QuotaError{Topic: t, Limit: eventstore.MaxKeptEvents}
+	default:
+		for _, old := range all {
+			if old.Number+eventstore.MaxKeptEvents <= e.Number {
+				s.events.remove(old)
+			}
+		}
 	}
+	e.Sliding = false
 	stored := e
 	stored.Data = bytes.Clone(e.Data)
 	s.events.put(event{t, stored})

@@ -54,9 +54,16 @@ func (w *writer) putEvent(t eventstore.Topic, e eventstore.Event) (eventstore.Ev
 	if err != nil {
 		return e, err
 	}
-	if oldest != 0 && e.Number-oldest >= eventstore.MaxKeptEvents {
+	switch {
+	case oldest == 0 || e.Number-oldest < eventstore.MaxKeptEvents:
+	case !e.Sliding:
 		return e, &eventstore.QuotaError{Topic: t, Limit: eventstore.MaxKeptEvents}
+	default:
+		if _, err := w.conn.exec(`DELETE FROM events WHERE tenant=? AND type=? AND key=? AND number<=?`, t.Tenant, t.Type, t.Key, e.Number-eventstore.MaxKeptEvents); err != nil {
+			return e, err
+		}
 	}
+	e.Sliding = false
 	_, err = w.conn.exec(`INSERT INTO events(tenant, type, key, number, sender, source, at, expires, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.Tenant, t.Type, t.Key, e.Number, e.ID, e.Source, e.At, e.Expires, e.Data)
 	return e, err

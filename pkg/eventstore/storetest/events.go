@@ -22,7 +22,7 @@ func (s *suite) putEvent(t eventstore.Topic, e eventstore.Event) eventstore.Even
 	s.Helper()
 	stored, err := s.Store.PutEvent(s.ctx, t, e)
 	require.NoError(s, err)
-	e.Number = stored.Number
+	e.Number, e.Sliding = stored.Number, false
 	require.Equal(s, e, stored)
 	return stored
 }
@@ -159,6 +159,14 @@ func testEventQuota(t *testing.T, s *suite) {
 	_, err = s.Store.PutEvent(s.ctx, paid, e)
 	require.ErrorAs(t, err, &quota)
 	require.EqualValues(t, 1, s.putEvent(eventstore.Topic{Tenant: "acme", Type: "payment.received", Key: "order-2"}, e).Number)
+
+	e.Sliding = true
+	slid := s.putEvent(paid, e)
+	require.EqualValues(t, eventstore.MaxKeptEvents+2, slid.Number)
+	require.False(t, slid.Sliding, "it is not part of the event")
+	kept := s.readEvents(paid, 0, 5100, eventstore.MaxPage)
+	require.EqualValues(t, 3, kept[0].Number, "the oldest were forgotten")
+	require.Equal(t, slid, s.readEvents(paid, eventstore.MaxKeptEvents+1, 5100, 1)[0])
 }
 
 // testWaiterAndSender races a waiter, who subscribes and then reads events, against a sender, who puts an event and then reads
