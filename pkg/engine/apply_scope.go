@@ -161,7 +161,7 @@ func applyScopeClosed(x *fold, e workflow.ScopeClosed) error {
 func (x *fold) closedBody(in inst, sc *workflow.Scope, slot int, e workflow.ScopeClosed) {
 	if in.node.step.Race != nil {
 		sc.Results[slot].Error = e.Error
-		if e.Error == nil && !e.Cancelled && sc.Winner == 0 && !x.undoOnly() {
+		if e.Error == nil && !e.Cancelled && sc.Winner == 0 && !x.relives(in) {
 			sc.Winner = slot + 1
 		}
 		return

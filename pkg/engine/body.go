@@ -11,10 +11,13 @@ import (
 
 // openBody starts a step with bodies: timeout is start to close of the whole.
 func (t *Turn) openBody(in inst) bool {
-	l, err := t.limitsOf(in, t.lazily(in))
-	if err != nil {
-		t.failStart(in, err)
-		return false
+	var l limits
+	if !t.relives(in) {
+		var err *workflow.Error
+		if l, err = t.limitsOf(in, t.lazily(in)); err != nil {
+			t.failStart(in, err)
+			return false
+		}
 	}
 	t.begin(in, t.env.By, l)
 	return true
@@ -138,7 +141,7 @@ func advanceGroup(t *Turn, in inst) {
 		t.fail(in, f.Error, false)
 	case done:
 		out := t.allOutputs(f)
-		if g := in.node.step.Group; g.Output != nil && !t.undoOnly() {
+		if g := in.node.step.Group; g.Output != nil && !t.relives(in) {
 			var err *workflow.Error
 			if out, err = render(g.Output, t.inBody(f)); err != nil {
 				t.fail(in, err, false)
@@ -182,7 +185,7 @@ func advanceRace(t *Turn, in inst) {
 	case sc.Winner > 0:
 		out := sc.Results[sc.Winner-1].Output
 		t.complete(in, objectOf([]string{"output", "winner"}, []workflow.Payload{orNull(out), quoted(in.node.bodies[sc.Winner-1].name)}))
-	case t.undoOnly():
+	case t.relives(in):
 		t.complete(in, workflow.Payload{})
 	case sc.Failed == len(sc.Frames):
 		t.fail(in, allFailed(in, sc), false)

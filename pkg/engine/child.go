@@ -22,7 +22,7 @@ func startChild(t *Turn, in inst) {
 	e := workflow.ChildRequested{Step: in.path, Wait: c.Wait || in.side != nil, OnClose: c.OnParentClose}
 	var err *workflow.Error
 	if e.Workflow, err = renderString(c.Name, a); err == nil {
-		if e.Definition, err = renderKey(c.Version, a); err == nil {
+		if e.Definition, err = renderToken(c.Version, a, "child.version", "the version of the workflow"); err == nil {
 			e.Input, err = render(c.With, a)
 		}
 	}
@@ -31,6 +31,9 @@ func startChild(t *Turn, in inst) {
 	}
 	if err == nil && depth(t.s) >= MaxDepth && t.s.Ending == nil {
 		err = workflow.Errorf("children.too_deep", workflow.CategoryWorkflow, "%d executions stand above this one already: a workflow that starts itself needs an end, or a loop", MaxDepth)
+	}
+	if id := childID(t.s, in.path, in.open().Attempt+1); err == nil && len(id) > MaxName {
+		err = workflow.Errorf("child.name_too_long", workflow.CategoryWorkflow, "the ID of the child would have %d bytes, more than %d: shorten the names of steps, or nest less", len(id), MaxName)
 	}
 	if err == nil && !e.Wait && len(t.s.Children) >= MaxChildren {
 		err = workflow.Errorf("children.too_many", workflow.CategoryWorkflow, "the execution has started %d children without waiting for them", MaxChildren)

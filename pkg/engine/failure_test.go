@@ -425,3 +425,30 @@ steps:
 	require.Equal(t, `Completed completed {"end":[6,3]}`, n.outcome(), n.story())
 	require.Equal(t, []string{"each/1/a", "bad"}, n.calls)
 }
+
+// TestRedriveEntersNothingAnew: a step that completed is entered for the variables that were set inside it, and nothing that did
+// not complete there runs.
+func TestRedriveEntersNothingAnew(t *testing.T) {
+	r := begin(t, `
+vars: { total: 0 }
+steps:
+  s0:
+    race:
+      x: { steps: { s4: { loop: { max: 2, until: false, on_max: stop, steps: { s8: { event: { type: Go } } } } } } }
+      y: { steps: { s9: { set: { total: { value: 1, reduce: sum } } }, s10: { needs: [ s9 ], function: slow } } }
+  bad: { needs: [ s0 ], function: f, retry: { attempts: 1 } }
+  end: { needs: [ bad ], value: '${ [vars.total, steps.s0.output.winner] }' }
+`, "")
+	r.do(signal("g1", "Go", "", "1"))
+	r.do(signal("g2", "Go", "", "1"))
+	r.failing("f", "f.down", 9)
+	r.work(0)
+	require.Equal(t, "Failed failed f.down", r.outcome(), r.story())
+	start, err := Redrive(r.p, r.history, RedriveOptions{Execution: "e2"})
+	require.NoError(t, err)
+	n := &run{t: t, p: r.p, now: r.now, tries: map[string]int{}, mocks: map[string]func(workflow.RunActivity) workflow.ActivityResult{}}
+	n.do(start)
+	n.work(0)
+	require.Equal(t, []string{"bad"}, n.calls, n.story())
+	require.Equal(t, `Completed completed {"end":[1,"x"]}`, n.outcome(), n.story())
+}

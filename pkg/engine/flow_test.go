@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -297,6 +298,12 @@ steps:
 steps:
   e: { emit: { type: Shipped, key: input.id, data: { n: 1 } } }
 `, input: `{"id":7}`, want: `Completed completed {"e":null}`},
+	{name: "keys and types that no store takes", doc: `
+steps:
+  a: { emit: { type: X, key: input.long }, on_error: [ { continue: '${ error.code }' } ] }
+  b: { event: { type: X, key: input.long }, on_error: [ { continue: '${ error.code }' } ] }
+  c: { emit: { type: '${ input.long }' }, on_error: [ { continue: '${ error.code }' } ] }
+`, input: `{"long":"` + strings.Repeat("x", MaxName+1) + `"}`, want: `Completed completed {"a":"event.key","b":"event.key","c":"event.type"}`},
 	{name: "continue as new", doc: `
 steps:
   a: { function: g }

@@ -163,7 +163,9 @@ func (t *Turn) plan(in inst, list itemList) (workflow.ItemsSet, *workflow.Error)
 	e := workflow.ItemsSet{Step: in.path, Items: list.items, Whole: list.whole, Count: list.count}
 	f, a := in.node.step.Foreach, t.lazily(in)
 	var err *workflow.Error
-	if s := t.s.Origin.Shard; t.ofShard(in) {
+	if s := t.s.Origin.Shard; t.relives(in) && list.count <= MaxInline {
+		return e, nil
+	} else if t.ofShard(in) {
 		e.Parallel, e.Tolerate = s.Parallel, s.Tolerate
 	} else {
 		if e.Parallel, err = count(f.MaxParallelism, a); err != nil {
@@ -277,7 +279,7 @@ func (t *Turn) closeItem(in inst, sc *workflow.Scope, f *workflow.Frame, index i
 	}
 	x := in.node.step.Foreach
 	e := workflow.ScopeClosed{Step: in.path, Index: index, Error: f.Error}
-	if done && !t.undoOnly() {
+	if done && !t.relives(in) {
 		e.Output = t.outputsOf(f, t.p.bodies[f.Body].last)
 		if x.Collect != nil {
 			e.Output, e.Error = render(x.Collect, t.inBody(f))
@@ -293,7 +295,7 @@ func (t *Turn) closeItem(in inst, sc *workflow.Scope, f *workflow.Frame, index i
 		return false
 	}
 	t.move(e)
-	if x.Until != nil && e.Error == nil && sc.Error == nil && !t.undoOnly() {
+	if x.Until != nil && e.Error == nil && sc.Error == nil && !t.relives(in) {
 		t.askUntil(in, sc, x.Until)
 	}
 	return true

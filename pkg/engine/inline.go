@@ -127,6 +127,10 @@ func runEmit(t *Turn, in inst) {
 	if e.Source == nil {
 		ev.Source = t.s.Workflow
 	}
+	if ev.Kind == "" || len(ev.Kind) > MaxType {
+		t.failStart(in, workflow.Errorf("event.type", workflow.CategoryWorkflow, "the type of the event has %d bytes: give it 1 to %d", len(ev.Kind), MaxType))
+		return
+	}
 	t.instant(in, weighPayload(ev.Data), func() {
 		t.emit(ev)
 		t.complete(in, workflow.Payload{})
@@ -135,17 +139,26 @@ func runEmit(t *Turn, in inst) {
 
 // renderKey renders the key of an event: a text as it stands, numbers and booleans as text.
 func renderKey(key *workflow.Template, a *lazyActivation) (string, *workflow.Error) {
-	if key == nil {
+	return renderToken(key, a, "event.key", "the key of the event")
+}
+
+// renderToken renders a text, number or boolean as a text of at most MaxName bytes; code and what are for the error.
+func renderToken(t *workflow.Template, a *lazyActivation, code, what string) (string, *workflow.Error) {
+	if t == nil {
 		return "", nil
 	}
-	v, err := render(key, a)
+	v, err := render(t, a)
 	if err != nil {
 		return "", err
 	}
 	if len(v.Holes) > 0 {
-		return "", workflow.Errorf("event.key", workflow.CategoryWorkflow, "the key of an event is kept by reference: use a text or a number")
+		return "", workflow.Errorf(code, workflow.CategoryWorkflow, "%s is kept by reference: use a short text or a number", what)
 	}
-	return text(v.JSON), nil
+	k := text(v.JSON)
+	if len(k) > MaxName {
+		return "", workflow.Errorf(code, workflow.CategoryWorkflow, "%s has %d bytes, more than %d: shorten it, or use its sha256", what, len(k), MaxName)
+	}
+	return k, nil
 }
 
 // text is a JSON string's content, or any other JSON as it stands; null is "".

@@ -33,6 +33,10 @@ const (
 	MaxChildren = 10_000
 	// MaxDepth is the most executions that stand above one another as parent and child: children.too_deep.
 	MaxDepth = 50
+	// MaxName and MaxType are the most bytes of a key of events or an execution's ID, and of a type of events: no store takes
+	// more. event.key, event.type, child.name_too_long.
+	MaxName = 1024
+	MaxType = 256
 	// MaxTurns is the most turns of an agent loop: agent.max_turns. MaxCalls is the most calls of one turn.
 	MaxTurns = 1000
 	MaxCalls = 128

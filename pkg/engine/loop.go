@@ -49,7 +49,7 @@ func (t *Turn) closeIteration(in inst, f *workflow.Frame) {
 	l := in.node.step.Loop
 	e := workflow.ScopeClosed{Step: in.path, Index: f.Index, Error: f.Error}
 	last, wait := false, int64(0)
-	if done && !t.undoOnly() {
+	if done && !t.relives(in) {
 		last, wait, e = t.weighIteration(l, f, e)
 	}
 	if e.Error == nil && weighPayload(e.Output)+collectedBytes(in.open().Scope) > MaxCollected {
@@ -119,8 +119,8 @@ func collectedBytes(sc *workflow.Scope) (n int) {
 func (t *Turn) nextIteration(in inst, sc *workflow.Scope) {
 	l := in.node.step.Loop
 	a := t.beforeIteration(in, sc.Next+1)
-	if t.undoOnly() {
-		t.undoIteration(in, sc)
+	if t.relives(in) {
+		t.reliveIteration(in, sc)
 		return
 	}
 	if l.While != nil {
@@ -150,8 +150,8 @@ func (t *Turn) nextIteration(in inst, sc *workflow.Scope) {
 	}
 }
 
-// undoIteration opens the next iteration that holds something to be undone.
-func (t *Turn) undoIteration(in inst, sc *workflow.Scope) {
+// reliveIteration opens the next iteration that holds something to be taken over.
+func (t *Turn) reliveIteration(in inst, sc *workflow.Scope) {
 	switch {
 	case !t.takenInside(prefixOf(in, sc.Next+1)[:len(prefixOf(in, sc.Next+1))-1]):
 		t.completeLoop(in, sc)

@@ -363,13 +363,32 @@ func (x *fold) takenItems(path string) (list itemList, ok bool) {
 	return list, false
 }
 
-// takenOutput is the output of a step that completed in the other execution and was entered here: what others read of it
-// stays what they read there.
-func (x *fold) takenOutput(path string, output workflow.Payload) workflow.Payload {
-	if i, ok := x.taken(path); ok && x.s.Origin.Redrive.Taken[i].Status == workflow.StatusCompleted {
-		return x.s.Origin.Redrive.Taken[i].Output
+// takenEnd is what a step came to in the other execution; the zero value if it is not taken over.
+func (x *fold) takenEnd(path string) workflow.Taken {
+	if i, ok := x.taken(path); ok {
+		return x.s.Origin.Redrive.Taken[i]
 	}
-	return output
+	return workflow.Taken{}
+}
+
+// relives reports whether a step with bodies is entered only to take over what is inside it: nothing in it runs anew,
+// no expression of it is evaluated, and it comes to the end it had.
+func (x *fold) relives(in inst) bool {
+	if x.s.Origin.Redrive == nil {
+		return false
+	}
+	for at, ok := in, true; ok; at, ok = x.container(at.frame) {
+		if x.undoOnly() || len(at.node.bodies) > 0 && x.takenEnd(at.path).Status == workflow.StatusCompleted {
+			return true
+		}
+	}
+	return false
+}
+
+// relivesIn reports the same of a body; of the workflow's own body in an execution that only undoes.
+func (x *fold) relivesIn(f *workflow.Frame) bool {
+	in, ok := x.container(f)
+	return x.undoOnly() || ok && x.relives(in)
 }
 
 // takenShard is the shard of the other execution whose results shard k takes over; empty if there is none.
@@ -386,8 +405,8 @@ func (x *fold) takenShard(path string, k int) string {
 // not ended: what completed inside it is taken over as it comes.
 func (t *Turn) takeOver(in inst) bool {
 	i, ok := t.taken(in.path)
-	if t.undoOnly() {
-		return t.takeUndo(in, i, ok)
+	if t.relivesIn(in.frame) {
+		return t.relive(in, i, ok)
 	}
 	if !ok {
 		return false
@@ -435,19 +454,21 @@ func (t *Turn) takeCaught(in inst, k workflow.Taken) {
 	t.move(workflow.ActivityCaught{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
 }
 
-// takeUndo takes over what an execution is to undo: nothing is run anew, and what was not attempted is passed over. What is
-// inside a step is entered, for it may hold work to be undone.
-func (t *Turn) takeUndo(in inst, i int, ok bool) bool {
+// relive takes over a step inside one that relives: nothing is run anew, and what did not come to an end that counts is passed
+// over. What is inside a step is entered if it sets variables or can be undone.
+func (t *Turn) relive(in inst, i int, ok bool) bool {
 	var k workflow.Taken
 	if ok {
 		k = t.s.Origin.Redrive.Taken[i]
 	}
 	c := in.node.step.Compensate
+	completed := k.Status == workflow.StatusCompleted
 	switch {
-	case len(in.node.bodies) > 0 && len(k.Shards) == 0 && !(c != nil && k.Status == workflow.StatusCompleted) && t.takenInside(in.path):
+	case len(in.node.bodies) > 0 && len(k.Shards) == 0 && t.takenInside(in.path) && (!completed || in.node.entered()):
 		return false
-	case k.Status == workflow.StatusCompleted:
+	case completed:
 		t.walk(in)
+		t.takeVars(in, k)
 		t.move(workflow.ActivityCompleted{Step: in.path, Output: k.Output, Then: k.Then, Taken: true})
 	case len(k.Shards) > 0, k.Status == workflow.StatusCaught, c != nil && c.Attempted && (k.Status == workflow.StatusFailed || k.Status == workflow.StatusCancelled):
 		t.takeCaught(in, k)

@@ -112,10 +112,10 @@ func (t *Turn) startShard() {
 
 // report notes what a shard tells its parent of its items.
 func (x *fold) report(in inst, o *workflow.OpenStep) {
-	if o != nil && o.Scope != nil {
+	if k := x.takenEnd(in.path); k.Status == workflow.StatusCompleted {
+		x.s.Shard.Count, x.s.Shard.Failed = k.Count, k.Failed
+	} else if o != nil && o.Scope != nil {
 		x.s.Shard.Count, x.s.Shard.Failed = o.Scope.Count, o.Scope.Failed
-	} else if i, ok := x.taken(in.path); ok {
-		x.s.Shard.Count, x.s.Shard.Failed = x.s.Origin.Redrive.Taken[i].Count, x.s.Origin.Redrive.Taken[i].Failed
 	}
 }
 

@@ -51,8 +51,14 @@ func (t *Turn) consider(f *workflow.Frame, i int) {
 		return
 	}
 	in := t.child(f, i)
-	if (v != dies || t.undoOnly()) && t.takeOver(in) {
+	relives := t.relivesIn(f)
+	if (v != dies || relives) && t.takeOver(in) {
 		return // it ended in another execution, whatever its join says here
+	}
+	if relives || v != dies && t.relives(in) {
+		t.move(workflow.ActivityReady{Step: in.path})
+		t.dispatch(in)
+		return
 	}
 	switch v {
 	case runs:
@@ -210,8 +216,13 @@ func (t *Turn) failStart(in inst, err *workflow.Error) {
 
 // complete ends a running step with its result.
 func (t *Turn) complete(in inst, output workflow.Payload, then ...string) {
-	if len(in.node.bodies) > 0 && t.s.Origin.Redrive != nil {
-		output = t.takenOutput(in.path, output)
+	if len(in.node.bodies) > 0 && t.relives(in) {
+		k := t.takenEnd(in.path)
+		if k.Status != workflow.StatusCompleted { // what is inside it was taken over; it did not complete
+			t.cancelStep(in, cancelled("step "+in.path+" did not complete in the execution that is taken over"))
+			return
+		}
+		output = k.Output
 	}
 	t.endSides(in)
 	t.move(workflow.ActivityCompleted{Step: in.path, Output: output, Then: then})
