@@ -28,6 +28,8 @@ type proposal struct {
 	feed func(x *execution, t *engine.Turn) error
 	// causes are the messages that the decision comes from, asked for once it is made.
 	causes func() []string
+	// brings are payloads of others that the inputs refer to, asked for once the decision is made; nil for none.
+	brings func() refs
 	// extend may add to a decision that has been made, in the same commit; nil for none. If it cannot, the decision is made anew without.
 	extend func(x *execution, d *engine.Decision) (added bool, err error)
 }
@@ -93,6 +95,11 @@ func (w *Worker) decide(ctx context.Context, p proposal) (decided, error) {
 			if !added {
 				p.extend = nil
 				continue
+			}
+		}
+		if p.brings != nil {
+			if err := w.hold(ctx, p.stream, p.brings()); err != nil {
+				return decided{}, err
 			}
 		}
 		if mutated(DispatchFirst) {

@@ -124,41 +124,59 @@ func (w *Worker) resend(ctx context.Context, x *execution, message string) error
 	return w.carryOut(ctx, x, engine.OutstandingBy(x.program, x.state, message), true)
 }
 
+// startChild starts a child. One that can never start ends at once, for its parent to hear why.
 func (o *outbox) startChild(ctx context.Context, c workflow.StartChild) error {
-	child := eventstore.Stream{Tenant: c.Tenant, ID: c.Child}
 	start, err := o.w.childStart(ctx, o.x, c)
-	var unknown *UnknownWorkflowError
-	if errors.As(err, &unknown) {
-		failed := workflow.Errorf("workflow.unknown", workflow.CategoryWorkflow, "%s", unknown)
-		o.send(o.x.stream, 0, workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeFailed, Error: failed})
+	var never *workflow.Error
+	if errors.As(err, &never) {
+		o.send(o.x.stream, 0, workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeFailed, Error: never})
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	o.send(child, 0, start)
+	o.send(eventstore.Stream{Tenant: c.Tenant, ID: c.Child}, 0, start)
 	if c.Notify {
 		o.send(o.x.stream, 0, workflow.ChildBegun{Step: c.Step, Child: c.Child})
 	}
 	return nil
 }
 
-// childStart is the start of a child: of a workflow by name, or of a shard or its undoing by the parent's own definition.
+// childStart is the start of a child: of a workflow by name, or of a shard or its undoing by the parent's own definition. The error is a
+// *workflow.Error if it can never start.
 func (w *Worker) childStart(ctx context.Context, x *execution, c workflow.StartChild) (workflow.Start, error) {
 	start := workflow.Start{Execution: c.Child, Tenant: c.Tenant, Workflow: c.Workflow, Definition: c.Definition, Hash: c.Hash, Correlation: c.Correlation,
 		Input: c.Input, Origin: workflow.Origin{Parent: &c.Parent, Shard: c.Shard}}
-	if c.Undo != "" {
+	switch err := (eventstore.Stream{Tenant: c.Tenant, ID: c.Child}).Check(); {
+	case err != nil:
+		return start, workflow.Errorf("child.name", workflow.CategoryWorkflow, "the child cannot be named: %v: nest executions less deeply", err)
+	case c.Undo != "":
 		return w.undoStart(ctx, c)
-	}
-	if c.Hash != "" {
+	case c.Hash != "":
 		return start, nil
 	}
 	d, err := w.Programs.Resolve(ctx, c.Tenant, c.Workflow, c.Definition, c.Child)
+	var unknown *UnknownWorkflowError
+	if errors.As(err, &unknown) {
+		return start, workflow.Errorf("workflow.unknown", workflow.CategoryWorkflow, "%s", unknown)
+	}
 	if err != nil {
 		return start, err
 	}
 	start.Definition, start.Hash = strconv.FormatUint(d.Version, 10), d.Hash.String()
-	return start, nil
+	return start, w.childInput(ctx, start)
+}
+
+// childInput checks the input of a child against the schema of its workflow. One that is kept by reference is not looked into.
+func (w *Worker) childInput(ctx context.Context, start workflow.Start) error {
+	program, err := w.program(ctx, start.Tenant, start.Workflow, start.Definition)
+	if err != nil || len(start.Input.Holes) > 0 {
+		return err
+	}
+	if misfit := w.schemas.Check(program.Definition().Input, start.Input.JSON, "input.invalid", "the input of "+start.Workflow); misfit != nil {
+		return misfit
+	}
+	return nil
 }
 
 // undoStart is the start of an execution that undoes the work of another, ended one.
@@ -177,8 +195,8 @@ func (o *outbox) cancelChild(ctx context.Context, c workflow.CancelChild) error 
 		return err
 	}
 	start, err := o.w.childStart(ctx, o.x, c.Start)
-	var unknown *UnknownWorkflowError
-	if errors.As(err, &unknown) { // then it never started
+	var never *workflow.Error
+	if errors.As(err, &never) {
 		o.send(o.x.stream, 0, workflow.ChildEnd{Step: c.Step, Child: c.Child, Outcome: workflow.OutcomeCancelled})
 		return nil
 	}

@@ -50,12 +50,12 @@ func caught(p any) error {
 	return &PanicError{Value: p, Stack: string(debug.Stack())}
 }
 
-// letterID is the ID of a dead letter: that of the message, unless no store takes it.
-func letterID(id string) string {
-	if id != "" && len(id) <= eventstore.MaxName && strings.ToValidUTF8(id, "") == id {
-		return id
+// fitName is a name as a store takes it: itself, or its hash where it is too long or no text.
+func fitName(name string) string {
+	if name != "" && len(name) <= eventstore.MaxName && strings.ToValidUTF8(name, "") == name {
+		return name
 	}
-	sum := sha256.Sum256([]byte(id))
+	sum := sha256.Sum256([]byte(name))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 

@@ -12,10 +12,15 @@ import (
 )
 
 // Content events (commit protocol, point 12). An event is put under its key and once more under anyKey, for waits that name only a type:
-// each topic numbers for itself, and an execution remembers the last number that it took of each.
+// each topic numbers for itself, and an execution remembers the last number that it took of each. A wait that names a key finds what came
+// before its execution; one that names only a type finds what came since its execution began, among the newest of the type: it could
+// not tell which of the older ones are meant for it, and a type can have any number of events.
 
 // anyKey is the key of the topic that holds all events of a type. No real key contains NUL.
 const anyKey = "\x00"
+
+// skew is how far the clocks of two workers may be apart where that decides what is old.
+const skew = time.Minute
 
 // maxArrived is how many events of a topic are read at a time.
 const maxArrived = 100
@@ -27,7 +32,7 @@ type Event struct {
 }
 
 // Publish keeps an event for whoever waits for it, now or later, and sends hints to those who do. The same ID again sends
-// the hints again and keeps nothing twice. A full topic is an *eventstore.QuotaError.
+// the hints again and keeps nothing twice. A key with too many events is an *eventstore.QuotaError.
 func (w *Worker) Publish(ctx context.Context, tenant string, e Event) error {
 	number, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: e.Key}, e, 0)
 	if err == nil {
@@ -44,7 +49,7 @@ func (w *Worker) keepEvent(ctx context.Context, topic eventstore.Topic, e Event,
 		return 0, err
 	}
 	now := w.Clock.Now()
-	stored, err := w.Store.PutEvent(ctx, topic, eventstore.Event{ID: e.ID, Source: e.Source, Data: data, At: now, Expires: now + int64(w.Limits.EventLife)})
+	stored, err := w.Store.PutEvent(ctx, topic, eventstore.Event{ID: e.ID, Source: e.Source, Data: data, At: now, Expires: now + int64(w.Limits.EventLife), Sliding: topic.Key == anyKey})
 	if err != nil {
 		return 0, fmt.Errorf("worker: keep event %s: %w", topic, err)
 	}
@@ -118,11 +123,11 @@ func (o *outbox) subscribe(ctx context.Context, c workflow.AwaitEvent) error {
 // is shorter.
 const subscriptionLife = 48 * time.Hour
 
-// arrived hands the events that an execution waits for and has not taken to a turn, oldest first of each topic. Those that no wait accepts lie
-// before those that one may, so all that are kept are read, up to the quota of a topic.
-func (w *Worker) arrived(ctx context.Context, x *execution, t *engine.Turn) error {
+// arrived hands the events that an execution waits for and has not taken to a turn, oldest first of each topic, and returns the payloads of those
+// that were taken. Those that no wait accepts lie before those that one may, so all that are kept are read, up to the quota of a topic.
+func (w *Worker) arrived(ctx context.Context, x *execution, t *engine.Turn) (brought refs, err error) {
 	if x.state == nil {
-		return nil
+		return nil, nil
 	}
 	for _, c := range engine.Outstanding(x.program, x.state) {
 		await, ok := c.(workflow.AwaitEvent)
@@ -130,15 +135,15 @@ func (w *Worker) arrived(ctx context.Context, x *execution, t *engine.Turn) erro
 			continue
 		}
 		for i, pattern := range await.Patterns {
-			if err := w.arrivedIn(ctx, x, t, pattern, await.After[i]); err != nil {
-				return err
+			if err := w.arrivedIn(ctx, x, t, pattern, await.After[i], &brought); err != nil {
+				return brought, err
 			}
 		}
 	}
-	return nil
+	return brought, nil
 }
 
-func (w *Worker) arrivedIn(ctx context.Context, x *execution, t *engine.Turn, pattern workflow.AwaitedPattern, after uint64) error {
+func (w *Worker) arrivedIn(ctx context.Context, x *execution, t *engine.Turn, pattern workflow.AwaitedPattern, after uint64, brought *refs) error {
 	topic := topicOf(x.stream.Tenant, pattern)
 	for {
 		events, err := w.Store.ReadEvents(ctx, topic, after, w.Clock.Now(), maxArrived)
@@ -146,6 +151,9 @@ func (w *Worker) arrivedIn(ctx context.Context, x *execution, t *engine.Turn, pa
 			return fmt.Errorf("worker: events of %s: %w", topic, err)
 		}
 		for _, e := range events {
+			if pattern.AnyKey && e.At < x.state.CreatedAt-int64(skew) {
+				continue
+			}
 			in, err := decodeEvent(e, pattern.AnyKey)
 			if err != nil {
 				return err
@@ -155,6 +163,7 @@ func (w *Worker) arrivedIn(ctx context.Context, x *execution, t *engine.Turn, pa
 				return err
 			}
 			if t.Events() > before {
+				brought.payload(in.Data)
 				return nil // taken: the subscription of a wait that comes next looks at the rest
 			}
 			if t.Full() {

@@ -42,7 +42,7 @@ func (w *Worker) merge(ctx context.Context, s eventstore.Stream, messages []Mess
 		}
 	}()
 	b := &batch{ctx: ctx, w: w, messages: messages}
-	p := proposal{stream: s, by: messages[0].ID, open: b.open, feed: b.feed, causes: b.causes}
+	p := proposal{stream: s, by: messages[0].ID, open: b.open, feed: b.feed, causes: b.causes, brings: func() refs { return b.brought }}
 	for _, m := range messages {
 		p.floor = max(p.floor, m.Floor)
 	}
@@ -71,6 +71,8 @@ type batch struct {
 	idle    []Message
 	refused map[string]error
 	ended   []workflow.ChildEnd
+	// brought are payloads of others.
+	brought refs
 }
 
 func (b *batch) causes() []string {
@@ -82,7 +84,7 @@ func (b *batch) causes() []string {
 }
 
 func (b *batch) feed(x *execution, t *engine.Turn) error {
-	b.handled, b.idle, b.ended, b.refused = 0, nil, nil, nil
+	b.handled, b.idle, b.ended, b.refused, b.brought = 0, nil, nil, nil, nil
 	for _, m := range b.messages {
 		if t.Full() {
 			return nil
@@ -107,7 +109,9 @@ func (b *batch) feed(x *execution, t *engine.Turn) error {
 func (b *batch) hand(x *execution, t *engine.Turn, m Message) error {
 	switch in := m.Input.(type) {
 	case nil:
-		return b.w.arrived(b.ctx, x, t)
+		brought, err := b.w.arrived(b.ctx, x, t)
+		b.brought = append(b.brought, brought...)
+		return err
 	case workflow.LeaseExpiry:
 		still, err := b.w.expired(b.ctx, x, in)
 		if err != nil || still == nil {
@@ -125,6 +129,7 @@ func (b *batch) hand(x *execution, t *engine.Turn, m Message) error {
 }
 
 func (b *batch) take(t *engine.Turn, m Message, in workflow.Input) error {
+	b.brought.input(in)
 	err := t.Handle(in)
 	var refused *engine.RefusedError
 	if !errors.As(err, &refused) {
@@ -295,7 +300,7 @@ func (w *Worker) BuryTask(ctx context.Context, t Task, cause error) error {
 }
 
 func (w *Worker) putLetter(ctx context.Context, d eventstore.DeadLetter, cause error) error {
-	d.ID, d.Cause, d.At = letterID(d.ID), cut(cause.Error(), eventstore.MaxDeadLetterCause), w.Clock.Now()
+	d.ID, d.Cause, d.At = fitName(d.ID), cut(cause.Error(), eventstore.MaxDeadLetterCause), w.Clock.Now()
 	d.Body = d.Body[:min(len(d.Body), eventstore.MaxDeadLetter)]
 	if err := w.Store.PutDeadLetter(ctx, d); err != nil {
 		return fmt.Errorf("worker: dead letter %s: %w", strconv.Quote(d.ID), err)

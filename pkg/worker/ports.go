@@ -55,6 +55,7 @@ type Store interface {
 	eventstore.DeadLetters
 	eventstore.Definitions
 	eventstore.Aliases
+	eventstore.Housekeeping
 }
 
 // Message is one input on its way to an execution.

@@ -114,6 +114,10 @@ func (w *Worker) launch(ctx context.Context, start workflow.Start, same func(wor
 			return err
 		},
 		feed: func(x *execution, t *engine.Turn) error { return t.Handle(start) },
+		brings: func() (brought refs) {
+			brought.start(start)
+			return brought
+		},
 	})
 	if err != nil {
 		return Started{}, err

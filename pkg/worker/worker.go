@@ -45,6 +45,9 @@ type Worker struct {
 	// keep the state.
 	Committed func(s eventstore.Stream, events []workflow.Recorded, state *workflow.State)
 
+	// Announces says of which events the platform tells the outside, beside those that workflows emit; nil: of none.
+	Announces func(e workflow.Event) bool
+
 	Limits Limits
 	Log    *slog.Logger
 
