@@ -30,6 +30,12 @@ type Options struct {
 	Links       worker.Links
 	// Committed hears of each commit; see worker.Worker.
 	Committed func(s eventstore.Stream, events []workflow.Recorded, state *workflow.State)
+	// Announce is told of the commits that hold an event which Announces names, such as ends of executions: at least once each, in the order of
+	// their execution, even if the process is killed in between. An error lets it be told again. Both are set or none.
+	Announces func(e workflow.Event) bool
+	Announce  func(ctx context.Context, s eventstore.Stream, c eventstore.Commit) error
+	// Retention is how long executions are kept after their end; 0: 30 days, negative: for ever.
+	Retention time.Duration
 	Log       *slog.Logger
 }
 
@@ -44,9 +50,14 @@ type Platform struct {
 	inbox       *inbox
 	tasks       *tasks
 	timers      *timers
+	publisher   *publisher
 	concurrency int
 	log         *slog.Logger
 }
+
+// DefaultRetention is how long executions are kept after their end. It is longer than events are kept (worker.Limits), whose data may be held
+// by the execution that emitted them.
+const DefaultRetention = 30 * 24 * time.Hour
 
 // payloadFolder is where large values are kept, in the data folder.
 const payloadFolder = "payloads"
@@ -75,29 +86,51 @@ func Open(data string, o Options) (*Platform, error) {
 	if o.Activities == nil {
 		o.Activities = activity.NewRegistry()
 	}
-	p.hub = &hub{waiting: map[eventstore.Stream][]chan struct{}{}}
-	heard := func(s eventstore.Stream, events []workflow.Recorded, state *workflow.State) {
-		if o.Committed != nil {
-			o.Committed(s, events, state)
-		}
-		p.hub.moved(s)
-	}
+	p.hub, p.publisher = newHub(), newPublisher(store, store, p.log)
 	name := "local/" + rand.Text()
+	limits := worker.DefaultLimits()
+	if limits.Retention = o.Retention; limits.Retention == 0 {
+		limits.Retention = DefaultRetention
+	}
 	p.Worker = &worker.Worker{
 		Name: name, Class: worker.DefaultClass, Commits: true,
 		Store: store, Payloads: payloads, Programs: worker.NewPrograms(store), Clock: systemClock{}, Entropy: systemEntropy{},
-		Activities: o.Activities, Secrets: o.Secrets, Links: o.Links, Committed: heard, Limits: worker.DefaultLimits(), Log: p.log,
+		Activities: o.Activities, Secrets: o.Secrets, Links: o.Links, Committed: p.heard(o), Announces: o.Announces, Limits: limits, Log: p.log,
 		// The folder is this process' alone: every other incarnation is gone, and its leases with it.
 		Gone: func(other string) bool { return other != name },
 	}
-	p.inbox = newInbox(p.Worker.HandleInbox, later)
-	p.tasks = newTasks(p.handleTask, p.bury, later)
+	p.inbox = newInbox(p.Worker.HandleInbox, p.Worker.BuryMessage, later)
+	p.tasks = newTasks(p.handleTask, p.Worker.BuryTask, later)
 	p.timers = newTimers(systemClock{}.Now, p.tick)
+	p.publisher.pass, p.publisher.bury = p.pass(o), p.Worker.BuryEmission
 	p.Worker.Inbox, p.Worker.Tasks, p.Worker.Timers = p.inbox, p.tasks, p.timers
 	if err := p.Worker.Init(); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return p, nil
+}
+
+// heard passes news of a commit on within this process.
+func (p *Platform) heard(o Options) func(eventstore.Stream, []workflow.Recorded, *workflow.State) {
+	return func(s eventstore.Stream, events []workflow.Recorded, state *workflow.State) {
+		if o.Committed != nil {
+			o.Committed(s, events, state)
+		}
+		p.hub.moved(s)
+		if p.Worker.Published(events) {
+			p.publisher.wake()
+		}
+	}
+}
+
+// pass passes on what a commit holds for others.
+func (p *Platform) pass(o Options) func(context.Context, eventstore.Stream, eventstore.Commit) error {
+	return func(ctx context.Context, s eventstore.Stream, c eventstore.Commit) error {
+		if err := p.Worker.Emit(ctx, s, c); err != nil || o.Announce == nil {
+			return err
+		}
+		return o.Announce(ctx, s, c)
+	}
 }
 
 func later(d time.Duration, f func()) { time.AfterFunc(d, f) }
@@ -116,32 +149,33 @@ func (systemEntropy) Nonce() (n eventstore.Nonce) {
 // handlers of inbox messages: they wait for the disk, so more of them share an fsync.
 const inboxHandlers = 64
 
-// Run takes up what was open and works until ctx ends; then it lets what runs hand over, for at most grace, and closes the store.
+// Run takes up what was open and works until ctx ends. Then nothing new is begun: activities that run may finish their step for at most grace, what
+// they came to is stored, and the store is closed.
 func (p *Platform) Run(ctx context.Context, grace time.Duration) error {
 	hard, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	var all sync.WaitGroup
-	for range inboxHandlers {
-		all.Go(func() { p.inbox.run(hard) })
-	}
+	var activities, others sync.WaitGroup
 	for range p.concurrency {
-		all.Go(func() { p.tasks.run(hard) })
+		activities.Go(func() { p.tasks.run(hard) })
 	}
-	all.Go(func() { p.timers.run(ctx) })
-	all.Go(func() { p.sweep(ctx) })
+	for range inboxHandlers {
+		others.Go(func() { p.inbox.run(hard) })
+	}
+	others.Go(func() { p.timers.run(ctx) })
+	others.Go(func() { p.publisher.run(ctx) })
+	others.Go(func() { p.sweep(ctx) })
 	<-ctx.Done()
 	p.Worker.Drain()
 	p.tasks.close()
-	p.inbox.close()
-	finished := make(chan struct{})
-	go func() { all.Wait(); close(finished) }()
-	select {
-	case <-finished:
-	case <-time.After(grace):
+	cut := time.AfterFunc(grace, func() {
 		p.log.Info("activities are cut off: they will be run again", "after", grace)
 		stop()
-		<-finished
-	}
+	})
+	activities.Wait()
+	p.inbox.drain(hard) // results of activities are among the messages
+	cut.Stop()
+	p.inbox.close()
+	others.Wait()
 	return p.Store.Close()
 }
 
@@ -160,72 +194,4 @@ func (p *Platform) handleTask(ctx context.Context, t worker.Task) worker.Answer 
 		p.log.Warn("task comes back", "execution", t.Stream.ID, "step", t.Step, "cause", a.Err)
 	}
 	return a
-}
-
-func (p *Platform) bury(ctx context.Context, t worker.Task, cause error) error {
-	return p.Worker.BuryTask(ctx, t, cause)
-}
-
-// sweep finds timers that come near and executions that should have moved.
-func (p *Platform) sweep(ctx context.Context) {
-	if err := p.takeUp(ctx); err != nil && ctx.Err() == nil {
-		p.log.Error("taking up what was open", "cause", err)
-	}
-	ticker := time.NewTicker(window / 4)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if err := p.look(ctx); err != nil && ctx.Err() == nil {
-			p.log.Error("sweep", "cause", err)
-		}
-	}
-}
-
-// takeUp sends again whatever was on its way when the last process ended: nothing of it was in memory only.
-func (p *Platform) takeUp(ctx context.Context) error {
-	return p.repair(ctx, eventstore.MaxTime, func(r eventstore.Row) bool { return !p.Worker.Idle(r) })
-}
-
-// look arms the timers of the next window and repairs what is overdue.
-func (p *Platform) look(ctx context.Context) error {
-	now := systemClock{}.Now()
-	return p.repair(ctx, now+2*int64(window), func(r eventstore.Row) bool { return r.Due <= now })
-}
-
-// repair goes through the open executions that are due by a time: those that lost says so of are repaired, the timers of the others armed.
-func (p *Platform) repair(ctx context.Context, until int64, lost func(eventstore.Row) bool) error {
-	for shard := range eventstore.Shards {
-		// Repairing moves rows within the list that is being read, so the shard is read to its end first.
-		var repair []eventstore.Row
-		for page := (eventstore.Page{Limit: eventstore.MaxPage}); ; {
-			rows, next, err := p.Store.Overdue(ctx, shard, until, page)
-			if err != nil {
-				return err
-			}
-			for _, r := range rows {
-				switch {
-				case lost(r):
-					repair = append(repair, r)
-				case r.Wake > 0:
-					if err := p.timers.Arm(ctx, r.Stream, r.Wake, false); err != nil {
-						return err
-					}
-				}
-			}
-			if next == "" {
-				break
-			}
-			page.Cursor = next
-		}
-		for _, r := range repair {
-			if _, err := p.Worker.Repair(ctx, r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/wovyr/wovyr/pkg/worker"
 )
 
-// maxReceives is how often a task is handed out that its handler fails on, before it becomes a dead letter.
-const maxReceives = 50
-
 // tasks is a queue of attempts, first in, first out but for those that were put back.
 type tasks struct {
 	handle func(ctx context.Context, t worker.Task) worker.Answer
@@ -40,10 +37,16 @@ func (q *tasks) Send(_ context.Context, tasks ...worker.Task) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, t := range tasks {
-		q.ready = append(q.ready, parcel{Task: t})
-		q.wake.Signal()
+		q.add(parcel{Task: t})
 	}
 	return nil
+}
+
+func (q *tasks) add(p parcel) {
+	if !q.closed { // else it is left to the next process
+		q.ready = append(q.ready, p)
+		q.wake.Signal()
+	}
 }
 
 // run handles tasks until the queue is closed.
@@ -57,7 +60,7 @@ func (q *tasks) run(ctx context.Context) {
 		if a.Done {
 			continue
 		}
-		if a.Err != nil && ctx.Err() == nil {
+		if a.Err != nil && !worker.Passing(a.Err) {
 			if p.failures++; p.failures >= maxReceives && q.bury(ctx, p.Task, a.Err) == nil {
 				continue
 			}
@@ -69,11 +72,11 @@ func (q *tasks) run(ctx context.Context) {
 func (q *tasks) next() (parcel, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.ready) == 0 || q.closed {
-		if q.closed {
-			return parcel{}, false
-		}
+	for len(q.ready) == 0 && !q.closed {
 		q.wake.Wait()
+	}
+	if q.closed {
+		return parcel{}, false
 	}
 	p := q.ready[0]
 	q.ready[0] = parcel{}
@@ -84,13 +87,14 @@ func (q *tasks) next() (parcel, bool) {
 func (q *tasks) putBack(p parcel) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.ready = append(q.ready, p)
-	q.wake.Signal()
+	q.add(p)
 }
 
+// close lets run return once it is done with what it is at.
 func (q *tasks) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+	q.ready = nil
 	q.wake.Broadcast()
 }

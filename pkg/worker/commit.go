@@ -27,7 +27,7 @@ func (w *Worker) commit(ctx context.Context, x *execution, d *engine.Decision, c
 	for i, e := range d.Events {
 		batch.Events[i] = e.Event
 	}
-	c := eventstore.Commit{First: first.Version, Last: x.state.Version, Checkpoint: x.checkpoint, Nonce: w.Entropy.Nonce(), Prev: x.hash, Publish: w.published(d.Events)}
+	c := eventstore.Commit{First: first.Version, Last: x.state.Version, Checkpoint: x.checkpoint, Nonce: w.Entropy.Nonce(), Prev: x.hash, Publish: w.Published(d.Events)}
 	data, err := codec.CBOR{}.Encode(batch)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/wovyr/wovyr/pkg/workflow/codec"
 )
 
-// published reports whether events hold something for others: then their commit goes into the store's feed (commit protocol, point 14).
-func (w *Worker) published(events []workflow.Recorded) bool {
+// Published reports whether events hold something for others: then their commit goes into the store's feed (commit protocol, point 14).
+func (w *Worker) Published(events []workflow.Recorded) bool {
 	for i := range events {
 		if _, emitted := events[i].Event.(workflow.EventEmitted); emitted || w.Announces != nil && w.Announces(events[i].Event) {
 			return true
