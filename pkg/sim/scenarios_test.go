@@ -91,6 +91,21 @@ steps:
   two: { needs: [one], event: { type: Part, key: execution.id } }
   b: { needs: [two], function: f }
   three: { needs: [b], event: { type: Part, key: execution.id } }`},
+	{name: "emits", outcomes: []string{"completed", "failed"}, children: []string{`
+dsl: wovyr/v1
+name: listener
+steps:
+  first: { event: { type: Ping, key: execution.correlation_id } }
+  x: { needs: [first], function: f, ` + patient + ` }
+  second: { needs: [x], event: { type: Ping, key: execution.correlation_id } }`}, text: `
+steps:
+  k: { workflow: { name: listener } }
+  a: { function: f, ` + patient + ` }
+  p: { needs: [a], emit: { type: Ping, key: execution.id, data: { n: 1 } } }
+  w: { needs: [a], event: { type: Ping, key: execution.id } }
+  b: { needs: [p], function: outside, ` + patient + ` }
+  q: { needs: [b], emit: { type: Ping, key: execution.id, data: { n: 2 } } }
+  c: { needs: [w, q, k], function: f, ` + patient + ` }`},
 	{name: "anykey", outside: []sim.Outside{event("Loose", ""), event("Loose", ""), event("Loose", "")}, text: `
 steps:
   one: { event: { type: Loose } }

@@ -163,3 +163,14 @@ func (s store) PutDeadLetter(ctx context.Context, d eventstore.DeadLetter) error
 	_, err := write(s, "put a dead letter", func() (struct{}, error) { return only(s.Store.PutDeadLetter(ctx, d)) })
 	return err
 }
+
+// Unpublished implements eventstore.Feed.
+func (s store) Unpublished(ctx context.Context, after uint64, limit int) ([]eventstore.FeedEntry, error) {
+	return read(s, "read the feed", func() ([]eventstore.FeedEntry, error) { return s.Store.Unpublished(ctx, after, limit) })
+}
+
+// Published implements eventstore.Feed.
+func (s store) Published(ctx context.Context, numbers ...uint64) error {
+	_, err := write(s, "strike from the feed", func() (struct{}, error) { return only(s.Store.Published(ctx, numbers...)) })
+	return err
+}

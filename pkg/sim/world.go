@@ -56,6 +56,7 @@ func Run(c Config) (Report, error) {
 		w.launch(w.pickScenario())
 	}
 	w.in(time.Minute, w.weather)
+	w.in(publishEvery, w.publishFeed)
 	if !c.Unswept && c.Bug != NoSweep {
 		w.in(sweepEvery, w.sweep)
 	}
