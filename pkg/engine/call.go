@@ -214,7 +214,7 @@ func (t *Turn) onRevoked(r workflow.RevokedFound) error {
 // onLeaseExpiry takes the silence of a worker: the attempt is made again, apart from retries, or its outcome is unknown.
 func (t *Turn) onLeaseExpiry(l workflow.LeaseExpiry) error {
 	in, ok := t.attempt(l.AttemptRef)
-	if !ok || in.open().Pending || in.open().LeaseUntil > t.now {
+	if !ok || in.open().Pending || in.open().LeaseUntil > t.now && !l.Gone {
 		return nil
 	}
 	worker := in.open().Worker

@@ -207,6 +207,7 @@ func (w *Worker) expired(ctx context.Context, x *execution, in workflow.LeaseExp
 	case claimed && w.alive(claim):
 		return nil, nil
 	}
+	in.Gone = claimed && w.gone(claim.Worker)
 	return in, nil
 }
 

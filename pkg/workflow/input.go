@@ -82,6 +82,8 @@ type LeaseExpiry struct {
 	AttemptRef
 	Worker    string `json:"worker,omitempty"`     // who held it
 	StartedAt int64  `json:"started_at,omitempty"` // from the claim, if the start is not in the history
+	// Gone says that the worker is known to be dead, so that what is left of its lease does not count.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // Tick says that time has passed: everything that is due fires.
