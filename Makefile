@@ -14,6 +14,7 @@ RUN      ?= .
 BENCH    ?= .
 SEEDS    ?= 20000
 SEED     ?= 1
+KILLS    ?= 200
 
 ##@ Every day
 
@@ -68,6 +69,10 @@ mutants: ## Break each rule of the commit protocol in turn: the simulator must n
 .PHONY: sim
 sim: ## Simulate SEEDS seeds (20,000) under faults, from SEED (1) on
 	$(GO) test ./pkg/sim -run 'TestSeeds$$' -v -timeout 0 -args -seeds $(SEEDS) -seed $(SEED)
+
+.PHONY: chaos
+chaos: ## Kill `wovyr run` KILLS times (200) in the middle, and run it again
+	$(GO) test ./cmd/wovyr -run TestKill -v -timeout 0 -args -kills $(KILLS)
 
 .PHONY: bench
 bench: ## Benchmarks with allocations (PKG, BENCH)
