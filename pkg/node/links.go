@@ -37,13 +37,26 @@ func (l *links) Task(s eventstore.Stream, step string) string {
 // keyFile holds the key of callback tokens, so that tokens survive a restart.
 const keyFile = "callback.key"
 
+// writeWhole writes a file so that a kill leaves all of it or nothing.
+func writeWhole(file string, data []byte) error {
+	f, err := os.OpenFile(file+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
 // keyOf reads the key of a data folder, or makes it.
 func keyOf(data string) ([]byte, error) {
 	file := filepath.Join(data, keyFile)
 	key, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		key = []byte(rand.Text() + rand.Text())
-		err = os.WriteFile(file, key, 0o600)
+		err = writeWhole(file, key)
 	}
 	if err == nil && len(key) < 32 {
 		err = fmt.Errorf("%s is damaged: remove it, and callbacks that are still awaited become invalid", file)
