@@ -1,0 +1,49 @@
+package stack
+
+import "time"
+
+// Limits of the services, and what the stack makes of them. Queues keep messages hidden for at least as long as the function that handles
+// them may run: AWS refuses less. A receive shortens that to its lease at once, and lengthens it with each heartbeat (commit protocol, point 6).
+const (
+	// MaxDelay is the longest delay of an SQS message. Later timers are entries of EventBridge Scheduler (commit protocol, point 11).
+	MaxDelay = 15 * time.Minute
+	// MaxMessage is the most bytes of a message here; the service takes 256 KiB in a batch, and larger bodies go to the payload bucket.
+	MaxMessage = 200 << 10
+	// MaxReceives is how often a message is received before its queue gives it to the dead letters. Put-backs count too, so it is high; a message that is
+	// wrong is buried by the worker long before.
+	MaxReceives = 100
+	// MessageLife is how long queues keep messages; DeadLife how long those that nobody could handle are kept.
+	MessageLife = 4 * 24 * time.Hour
+	DeadLife    = 14 * 24 * time.Hour
+
+	// Timeouts of the functions.
+	OrchestratorTimeout = 60 * time.Second
+	ActivityTimeout     = 15 * time.Minute
+	TimerTimeout        = 5 * time.Minute
+	PublisherTimeout    = 60 * time.Second
+	APITimeout          = 29 * time.Second
+
+	// Batches: most messages that one invocation gets.
+	InboxBatch  = 10
+	TasksBatch  = 1
+	TimersBatch = 10
+	EventsBatch = 10
+	StreamBatch = 100
+
+	// StreamRetries is how often a batch of the stream is tried, halved on each failure, before it goes to the destination of failures.
+	StreamRetries = 10
+	// SweepEvery is the pause between two looks for executions that should have moved.
+	SweepEvery = time.Minute
+)
+
+// Metrics that the functions write in embedded metric format, for alarms.
+const (
+	MetricsNamespace  = "Wovyr"
+	MetricStuck       = "StuckExecutions"
+	MetricRepaired    = "RepairedExecutions"
+	MetricDeadLetters = "DeadLetters"
+	MetricStarted     = "ExecutionsStarted"
+	MetricCompleted   = "ExecutionsCompleted"
+	MetricFailed      = "ExecutionsFailed"
+	MetricDuration    = "ExecutionDuration" // milliseconds
+)
