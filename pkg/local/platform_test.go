@@ -37,6 +37,18 @@ func start(t testing.TB, data string) *platform {
 		}
 	}})
 	require.NoError(t, err)
+	p.begin(t)
+	return p
+}
+
+// run runs an open platform until the test ends.
+func run(t testing.TB, open *local.Platform) *platform {
+	p := &platform{Platform: open}
+	p.begin(t)
+	return p
+}
+
+func (p *platform) begin(t testing.TB) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx, time.Minute) }()
@@ -49,7 +61,6 @@ func start(t testing.TB, data string) *platform {
 		}
 	}
 	t.Cleanup(p.stop)
-	return p
 }
 
 func (p *platform) deploy(t testing.TB, text string) string {

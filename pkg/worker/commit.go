@@ -44,6 +44,7 @@ func (w *Worker) commit(ctx context.Context, x *execution, d *engine.Decision, c
 	}
 	x.committed(&c, batch.State != nil)
 	x.warm = false
+	w.tellEnded(x, d.Events)
 	if w.Committed != nil {
 		w.Committed(x.stream, d.Events, x.state)
 	}

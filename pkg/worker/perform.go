@@ -30,6 +30,7 @@ func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivi
 		run, stop = context.WithTimeout(run, time.Duration(cmd.Timeout))
 		defer stop()
 	}
+	defer w.atWork(d.Stream, cmd.AttemptRef, cancel)()
 	pulse := w.keepAlive(run, d, cmd, claim, started, cancel)
 	defer pulse.stop()
 	res, err := w.call(run, d, cmd, started, pulse)

@@ -200,6 +200,9 @@ func (w *Worker) chain(ctx context.Context, d Delivery, cmd workflow.RunActivity
 	var unsent error
 	for step := 1; ; step++ {
 		result, err := w.perform(ctx, d, cmd, claim)
+		if errors.Is(err, errLost) {
+			return again(w.Limits.Retry, nil) // as it should be: the redelivery finds what came of the attempt
+		}
 		if err != nil {
 			return again(w.Limits.Retry, err)
 		}

@@ -55,6 +55,7 @@ type Worker struct {
 	draining atomic.Bool
 	mu       sync.Mutex
 	deciding map[eventstore.Stream]int
+	running  map[eventstore.Stream]map[*runner]bool
 	warm     *lru.Cache[eventstore.Stream, *execution]
 }
 
@@ -68,6 +69,7 @@ func (w *Worker) Init() error {
 		return err
 	}
 	w.warm, w.deciding, w.schemas = cache, map[eventstore.Stream]int{}, schema.New()
+	w.running = map[eventstore.Stream]map[*runner]bool{}
 	if w.Log == nil {
 		w.Log = slog.New(slog.DiscardHandler)
 	}
