@@ -53,8 +53,10 @@ func (f function) Run(_ context.Context, t *activity.Task) (activity.Result, err
 	if len(t.With.JSON) > 0 {
 		_ = json.Unmarshal(t.With.JSON, &with) // an input of another shape asks for nothing
 	}
-	f.work(t, with)
+	late := f.work(t, with)
 	switch {
+	case late:
+		return activity.Result{}, &activity.Error{Code: activity.CodeTimeout, Category: workflow.CategoryInfrastructure, Message: "simulated", Retryable: true}
 	case with.Never:
 		return activity.Result{}, activity.NewError("sim.never", "simulated")
 	case t.Attempt <= with.Fail || w.faulty() && w.chance(w.config.Rates.ActivityFails):
@@ -70,8 +72,8 @@ func (f function) Run(_ context.Context, t *activity.Task) (activity.Result, err
 	return activity.Result{Output: output(t.Step, t.Fence)}, nil
 }
 
-// work lets time pass.
-func (f function) work(t *activity.Task, with wishes) {
+// work lets time pass. It reports whether the attempt's deadline ended it, as it ends the context of a real activity; one that hangs hears nothing.
+func (f function) work(t *activity.Task, with wishes) (late bool) {
 	w := f.w
 	long := w.between(0, 200*time.Millisecond)
 	if w.chance(10) {
@@ -80,11 +82,17 @@ func (f function) work(t *activity.Task, with wishes) {
 	if with.Hang && t.Fence == 1 {
 		w.running.pause(30 * 24 * time.Hour)
 	}
+	if !t.Deadline.IsZero() {
+		if left := time.Duration(t.Deadline.UnixNano() - w.running.p.now()); left < long {
+			long, late = max(left, 0), true
+		}
+	}
 	for beat := time.Duration(with.Beat) * time.Second; beat > 0 && long > beat; long -= beat {
 		w.running.pause(beat)
 		t.Heartbeat("")
 	}
 	w.running.pause(long)
+	return late
 }
 
 // output is what a function returns. The fence lets a checker see whose result was taken.
