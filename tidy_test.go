@@ -42,8 +42,11 @@ var layers = []tidy.Layer{
 	// Leaves: they know no engine, and the store knows no workflow either: a commit is bytes to it.
 	{Path: "pkg/eventstore", Tests: only("pkg/eventstore/...")},
 	{Path: "pkg/eventstore/storetest", May: only("pkg/eventstore")},
-	{Path: "pkg/eventstore/...", May: only("pkg/eventstore"), Tests: only("pkg/eventstore/storetest")},
-	{Path: "pkg/activity/...", May: only("pkg/workflow", "pkg/activity/...")},
+	{Path: "pkg/eventstore/dynamodb/...", May: only("pkg/eventstore", "pkg/eventstore/dynamodb/..."), Tests: only("pkg/eventstore/storetest", "internal/emulator")},
+	{Path: "pkg/eventstore/...", May: only("pkg/eventstore"), Tests: only("pkg/eventstore/storetest", "internal/emulator")},
+	{Path: "pkg/secret", May: only("pkg/workflow"), Modules: none},
+	{Path: "pkg/activity/activitytest", May: only("pkg/workflow", "pkg/activity", "pkg/secret", "pkg/schema")},
+	{Path: "pkg/activity/...", May: only("pkg/workflow", "pkg/secret", "pkg/activity/...")},
 
 	// The shell.
 	{Path: "pkg/worker", May: below, Tests: only("pkg/worker/porttest", "pkg/eventstore/...")},
@@ -76,7 +79,7 @@ var layers = []tidy.Layer{
 
 var (
 	none  = []string{}
-	below = only("pkg/schema", "pkg/fsm", "pkg/workflow", "pkg/workflow/codec", "pkg/expr", "pkg/engine", "pkg/eventstore", "pkg/activity/...")
+	below = only("pkg/schema", "pkg/secret", "pkg/fsm", "pkg/workflow", "pkg/workflow/codec", "pkg/expr", "pkg/engine", "pkg/eventstore", "pkg/activity/...")
 )
 
 func only(paths ...string) []string { return paths }

@@ -55,7 +55,9 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	wanted, enough := context.WithCancel(ctx)
+	defer enough()
+	cmd := exec.CommandContext(wanted, words[0], words[1:]...)
 	cmd.Dir = c.Dir
 	cmd.Env = append(append([]string{}, c.environment()...), taskEnvironment(t)...)
 	grace := c.Grace
@@ -66,7 +68,7 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 	defer group.kill() // what the program left running goes with it
 	cmd.Cancel = func() error { return group.end(grace) }
 	cmd.WaitDelay = grace + time.Second
-	out := &spool{dir: c.Spool, keep: maxCommandMemory}
+	out := &spool{dir: c.Spool, keep: maxCommandMemory, limit: t.OutputLimit(), full: enough}
 	tail := &tailWriter{keep: maxCommandStderr, log: t.Logger()}
 	cmd.Stdout, cmd.Stderr = out, tail
 	stdin, err := cmd.StdinPipe()
@@ -74,6 +76,9 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 		return Result{}, err
 	}
 	if err := cmd.Start(); err != nil {
+		if ctx.Err() != nil {
+			return Result{}, ctx.Err()
+		}
 		return Result{}, workflow.Errorf(CodeCommandStart, workflow.CategoryInfrastructure, "cannot start %s: %v", words[0], err)
 	}
 	go func() {
@@ -84,8 +89,11 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 	// A program that has ended and left something behind that holds its output is done all the same.
 	if err := cmd.Wait(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		defer out.Close()
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return Result{}, ctx.Err()
+		case out.n > out.limit:
+			return Result{}, TooLarge(out.limit)
 		}
 		return Result{}, commandError(words[0], err, out, tail)
 	}
@@ -158,17 +166,22 @@ func lastLine(text string) string {
 	return ": " + text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// spool keeps the first bytes in memory and moves to a file when they get too many.
+// spool keeps the first bytes in memory and moves to a file when they get too many. Beyond its limit it calls full and takes no more.
 type spool struct {
-	dir  string
-	keep int
-	mem  bytes.Buffer
-	file *os.File
-	n    int64
+	dir   string
+	keep  int
+	limit int64
+	full  func()
+	mem   bytes.Buffer
+	file  *os.File
+	n     int64
 }
 
 func (s *spool) Write(b []byte) (int, error) {
-	s.n += int64(len(b))
+	if s.n += int64(len(b)); s.n > s.limit {
+		s.full()
+		return 0, TooLarge(s.limit)
+	}
 	if s.file == nil && s.mem.Len()+len(b) <= s.keep {
 		return s.mem.Write(b)
 	}

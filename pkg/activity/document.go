@@ -14,9 +14,6 @@ import (
 	"sync"
 )
 
-// MaxInline is the most bytes that Decode loads into memory for one document; larger values must be streamed.
-const MaxInline = 16 << 20
-
 // CodeTooLarge is the code of the error for a value that does not fit into memory where it would have to.
 const CodeTooLarge = "payload.too_large"
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -68,19 +67,4 @@ func AsError(ctx context.Context, err error) (*Error, time.Duration) {
 		return &Error{Code: CodeCancelled, Category: workflow.CategoryActivity, Message: "the attempt was cancelled"}, 0
 	}
 	return &Error{Code: CodeError, Category: workflow.CategoryActivity, Message: err.Error(), Retryable: true}, after
-}
-
-// Run calls a and turns a panic into an *Error with code activity.panic, so that no activity takes its worker down. Only a panic whose
-// value has a method Fatal() passes: it means to take the worker down (a simulated crash does).
-func Run(ctx context.Context, a Activity, t *Task) (res Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			if _, fatal := p.(interface{ Fatal() }); fatal {
-				panic(p)
-			}
-			t.Logger().Error("activity panicked", "step", t.Step, "panic", p, "stack", string(debug.Stack()))
-			res, err = Result{}, NewError(CodePanic, "the activity panicked: %v", p)
-		}
-	}()
-	return a.Run(ctx, t)
 }

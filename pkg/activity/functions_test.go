@@ -61,7 +61,7 @@ func runTask(t testing.TB, ctx context.Context, task *activity.Task) (activity.R
 	if task.Attempt == 0 {
 		task.Attempt = 1
 	}
-	return activity.Run(ctx, a, task)
+	return activity.Run(ctx, a.Activity, task)
 }
 
 func TestFunction(t *testing.T) {
@@ -268,8 +268,8 @@ func ExampleFunc() {
 	if err := r.Functions.Add(activity.Func("greet", greet)); err != nil {
 		fmt.Println(err)
 	}
-	a, _ := r.Find("function")
-	res, _ := a.Run(context.Background(), &activity.Task{
+	kind, _ := r.Find("function")
+	res, _ := kind.Activity.Run(context.Background(), &activity.Task{
 		Target: activity.NewDocument(json.RawMessage(`"greet"`)),
 		With:   activity.NewDocument(json.RawMessage(`{"name":"Ann"}`)),
 	})

@@ -13,9 +13,11 @@ import (
 type Kind struct {
 	// Name is the word of the language.
 	Name workflow.Kind
-	// Input and Output are JSON Schemas for people and tools, or nil for "any".
-	Input, Output workflow.Value
-	Activity      Activity
+	// Target, Input and Output are JSON Schemas, or nil for "any": of the kind's own block once expressions are filled in, of the step's
+	// `with`, and of the output. Workers check them before and after each attempt: what does not fit is activity.input or
+	// activity.output. An output that streams is not looked into.
+	Target, Input, Output workflow.Value
+	Activity              Activity
 }
 
 // Registry finds kinds by name. Fill it before the worker starts; it is not safe for concurrent change.
@@ -60,12 +62,12 @@ func (r *Registry) MustAdd(k Kind) {
 	}
 }
 
-// Find returns the activity of a kind, or an *Error with code activity.unknown that names the kinds there are.
-func (r *Registry) Find(name workflow.Kind) (Activity, error) {
+// Find returns a kind, or an *Error with code activity.unknown that names the kinds there are.
+func (r *Registry) Find(name workflow.Kind) (Kind, error) {
 	if k, ok := r.kinds[name]; ok {
-		return k.Activity, nil
+		return k, nil
 	}
-	return nil, NewError(CodeUnknown, "this worker has no activity kind %q; it has: %s", name, joinNames(r.Kinds()))
+	return Kind{}, NewError(CodeUnknown, "this worker has no activity kind %q; it has: %s", name, joinNames(r.Kinds()))
 }
 
 // Kinds lists what is registered, by name.

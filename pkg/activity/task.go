@@ -7,12 +7,15 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/wovyr/wovyr/pkg/secret"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-// Activity is one kind of work. Run must stop soon after ctx ends, must be safe for concurrent use and
-// must return a typed *Error where the workflow is to tell failures apart (any other error becomes
-// activity.error). It must not put a secret into an error, an output or a log.
+// Activity is one kind of work. Run must stop soon after ctx ends, must be safe for concurrent use, must leave nothing running when it
+// returns but what its Result.Stream needs, and must return a typed *Error where the workflow is to tell failures apart (any other
+// error becomes activity.error). It reads no more of an answer than Task.OutputLimit. Package activitytest checks all that.
+//
+// Workers call it by the function Run of this package, which masks secrets and holds the bounds.
 type Activity interface {
 	Run(ctx context.Context, t *Task) (Result, error)
 }
@@ -44,6 +47,14 @@ type Task struct {
 	// MaxMemory is the limit of the step in bytes, zero for none. Kinds that can enforce it do.
 	MaxMemory int64
 
+	// MaxOutput is the most bytes of the output, streams included; zero is DefaultMaxOutput. See OutputLimit.
+	MaxOutput int64
+
+	// Resolve gives the value of a secret, as Secret does. May be nil: then there are none.
+	Resolve func(ctx context.Context, name string) (string, error)
+	// Mask gives the mask of all secrets that activities of the tenant were given so far. May be nil: then there are none.
+	Mask func() *secret.Mask
+
 	// Beat tells the worker that the attempt is alive, with an optional detail for people. It never blocks for long. May be nil.
 	Beat func(detail string)
 	// Log writes to the execution's log; secrets are masked there. May be nil.
@@ -74,6 +85,31 @@ func (t *Task) Heartbeat(detail string) {
 	}
 }
 
+// Secret returns the value of a secret by its name. It is masked from then on in all that the attempt leaves behind. Kinds need it only for
+// what their own set-up names: secrets in Target and With are filled in.
+func (t *Task) Secret(ctx context.Context, name string) (string, error) {
+	if t.Resolve == nil {
+		return "", workflow.Errorf(secret.CodeUnknown, workflow.CategoryInfrastructure, "this worker has no secrets, so not %q", name)
+	}
+	return t.Resolve(ctx, name)
+}
+
+// OutputLimit is the most bytes of the output.
+func (t *Task) OutputLimit() int64 {
+	if t.MaxOutput > 0 {
+		return t.MaxOutput
+	}
+	return DefaultMaxOutput
+}
+
+// mask is the mask as it is now; nil masks nothing.
+func (t *Task) mask() *secret.Mask {
+	if t.Mask == nil {
+		return nil
+	}
+	return t.Mask()
+}
+
 // Logger returns the task's logger, or one that writes nothing.
 func (t *Task) Logger() *slog.Logger {
 	if t.Log == nil {
@@ -84,7 +120,7 @@ func (t *Task) Logger() *slog.Logger {
 
 // Result is what an attempt that did not fail came to. At most one of Stream, Pending and Continue is set.
 type Result struct {
-	// Output is JSON; nil means null.
+	// Output is JSON, at most MaxInline bytes; nil means null.
 	Output json.RawMessage
 	// Stream is a large output: the JSON text, read and closed by the worker, which keeps it in the payload store and
 	// never whole in memory.

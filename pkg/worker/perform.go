@@ -80,7 +80,7 @@ func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity,
 	if task.Entry, err = w.entry(ctx, d, cmd); err != nil {
 		return activity.Result{}, err
 	}
-	return activity.Run(ctx, kind, task)
+	return activity.Run(ctx, kind.Activity, task)
 }
 
 // entry is what an agent loop goes on with; nil for every other attempt.

@@ -75,6 +75,9 @@ func fail(ctx context.Context, in Fail) (Attempts, error) {
 	if e.Code == "" {
 		e.Code = "std.fail"
 	}
+	if e.Message == "" {
+		e.Message = "it was told to fail"
+	}
 	if e.Category == "" {
 		e.Category = workflow.CategoryExternal
 	}

@@ -1,0 +1,222 @@
+package secret
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Value is a secret with its name.
+type Value struct {
+	Name, Text string
+}
+
+// Mask replaces the values of secrets by [secret:name]. It never changes and is safe for concurrent use; nil masks nothing.
+type Mask struct {
+	// byHead finds what may begin at a place by its first four bytes; heads says quickly that nothing can.
+	byHead map[uint32][]pattern
+	heads  [1 << 16 / 64]uint64
+	// longest is the most bytes of a pattern.
+	longest int
+}
+
+// pattern is one form in which a value may come back.
+type pattern struct {
+	text, label string
+	// quotable says that it can stand inside the quotes of a JSON text as it is.
+	quotable bool
+}
+
+// NewMask makes the mask of values; those that are too short are left out. Of two forms that begin at the same place the longer one counts.
+func NewMask(values ...Value) *Mask {
+	m := &Mask{byHead: map[uint32][]pattern{}}
+	seen := map[string]bool{}
+	for _, v := range values {
+		label := "[secret:" + plainName(v.Name) + "]"
+		for _, text := range forms(v.Text) {
+			if len(text) < MinLength || seen[text] {
+				continue
+			}
+			seen[text] = true
+			head := binary.LittleEndian.Uint32([]byte(text))
+			m.byHead[head] = append(m.byHead[head], pattern{text: text, label: label, quotable: quotable(text)})
+			m.heads[uint16(head)/64] |= 1 << (uint16(head) % 64)
+			m.longest = max(m.longest, len(text))
+		}
+	}
+	for _, list := range m.byHead { // order-free: each list by itself
+		slices.SortFunc(list, func(a, b pattern) int {
+			return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
+		})
+	}
+	return m
+}
+
+// plainName makes a name harmless in a JSON text.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == '"' || r == '\\' {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// quotable reports whether a text is the inside of a JSON string.
+func quotable(text string) bool {
+	return json.Valid([]byte(`"` + text + `"`))
+}
+
+// empty reports that there is nothing to mask.
+func (m *Mask) empty() bool { return m == nil || m.longest == 0 }
+
+// at returns the longest pattern that stands at the beginning of b.
+func (m *Mask) at(b string) (pattern, bool) {
+	if len(b) < MinLength {
+		return pattern{}, false
+	}
+	if head := uint16(b[0]) | uint16(b[1])<<8; m.heads[head/64]&(1<<(head%64)) == 0 {
+		return pattern{}, false
+	}
+	for _, p := range m.byHead[binary.LittleEndian.Uint32([]byte(b[:4]))] {
+		if strings.HasPrefix(b, p.text) {
+			return p, true
+		}
+	}
+	return pattern{}, false
+}
+
+// find returns the first place of a secret in s, or ok false.
+func (m *Mask) find(s string) (at int, p pattern, ok bool) {
+	for i := 0; i+MinLength <= len(s); i++ {
+		if p, ok := m.at(s[i:]); ok {
+			return i, p, true
+		}
+	}
+	return 0, pattern{}, false
+}
+
+// String masks a text.
+func (m *Mask) String(s string) string {
+	if m.empty() {
+		return s
+	}
+	i, p, ok := m.find(s)
+	if !ok {
+		return s
+	}
+	var out strings.Builder
+	for ok {
+		out.WriteString(s[:i])
+		out.WriteString(p.label)
+		s = s[i+len(p.text):]
+		i, p, ok = m.find(s)
+	}
+	out.WriteString(s)
+	return out.String()
+}
+
+// JSON masks the strings of a JSON text, however they are escaped, and its numbers: one that holds a secret becomes the text
+// [secret:name]. What is not JSON is masked as a text.
+func (m *Mask) JSON(text []byte) []byte {
+	if m.empty() || len(text) == 0 {
+		return text
+	}
+	if !json.Valid(text) {
+		return []byte(m.String(string(text)))
+	}
+	var out []byte
+	s := string(text)
+	changed := false
+	for i := 0; i < len(s); {
+		end := tokenEnd(s, i)
+		token := s[i:end]
+		if masked := m.token(token); masked != token {
+			changed = true
+			token = masked
+		}
+		out = append(out, token...)
+		i = end
+	}
+	if !changed {
+		return text
+	}
+	return out
+}
+
+// token masks one token of a JSON text.
+func (m *Mask) token(token string) string {
+	if token[0] != '"' {
+		if _, p, ok := m.find(token); ok {
+			return `"` + p.label + `"`
+		}
+		return token
+	}
+	inner := token[1 : len(token)-1]
+	if strings.IndexByte(inner, '\\') < 0 {
+		return `"` + m.String(inner) + `"` // labels are harmless
+	}
+	var plain string
+	if json.Unmarshal([]byte(token), &plain) != nil {
+		return token
+	}
+	masked := m.String(plain)
+	if masked == plain {
+		return token
+	}
+	return quote(masked)
+}
+
+// quote writes a JSON string without escapes that JSON does not ask for.
+func quote(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always can be
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// tokenEnd returns where the token that begins at i ends: a string, a number or word, or one other byte.
+func tokenEnd(s string, i int) int {
+	switch c := s[i]; {
+	case c == '"':
+		for j := i + 1; ; j++ {
+			switch s[j] {
+			case '\\':
+				j++
+			case '"':
+				return j + 1
+			}
+		}
+	case bare(c):
+		j := i + 1
+		for j < len(s) && bare(s[j]) {
+			j++
+		}
+		return j
+	}
+	return i + 1
+}
+
+// bare reports a byte of a number, or of true, false and null.
+func bare(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
+}
+
+// Error masks an error; it returns e itself if there is nothing in it to mask.
+func (m *Mask) Error(e *workflow.Error) *workflow.Error {
+	if e == nil || m.empty() {
+		return e
+	}
+	masked := *e
+	masked.Code, masked.Category = m.String(e.Code), workflow.Category(m.String(string(e.Category)))
+	masked.Message, masked.Details = m.String(e.Message), m.JSON(e.Details)
+	if masked.Code == e.Code && masked.Category == e.Category && masked.Message == e.Message && string(masked.Details) == string(e.Details) {
+		return e
+	}
+	return &masked
+}

@@ -1,0 +1,111 @@
+package secret
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Lifetime is how long a vault keeps a value unless it is told otherwise.
+const Lifetime = 5 * time.Minute
+
+// maxKnown is how many values of one tenant a vault remembers for its mask; beyond it the oldest are forgotten.
+const maxKnown = 1024
+
+// Vault gives secrets to the activities of one process, keeps their values for a time, and remembers what it gave away. It is safe for
+// concurrent use.
+type Vault struct {
+	from  Provider
+	life  time.Duration
+	clock func() time.Time
+
+	mu      sync.Mutex
+	entries map[entryKey]*entry
+	tenants map[string]*known
+}
+
+type entryKey struct{ tenant, name string }
+
+// entry is one value; its lock lets one caller fetch while the others wait.
+type entry struct {
+	mu    sync.Mutex
+	value string
+	until time.Time
+}
+
+// known is what a tenant's activities were given.
+type known struct {
+	values []Value
+	mask   *Mask
+}
+
+// NewVault makes a vault over a provider. life is how long a value is used before it is read again: a changed one is seen after that
+// at the latest. 0 is Lifetime; negative: each use reads anew.
+func NewVault(from Provider, life time.Duration) *Vault {
+	if life == 0 {
+		life = Lifetime
+	}
+	return &Vault{from: from, life: life, clock: time.Now, entries: map[entryKey]*entry{}, tenants: map[string]*known{}}
+}
+
+// Secret returns a value by its name. From then on the tenant's mask hides it. The error is a *workflow.Error.
+func (v *Vault) Secret(ctx context.Context, tenant, name string) (string, error) {
+	e := v.entry(entryKey{tenant, name})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.value != "" && v.clock().Before(e.until) {
+		return e.value, nil
+	}
+	value, err := v.from.Get(ctx, Ref{Tenant: tenant, Name: name})
+	if err == nil {
+		err = checked(name, value)
+	}
+	if err != nil {
+		return "", err
+	}
+	v.remember(tenant, Value{name, value})
+	e.value, e.until = value, v.clock().Add(v.life)
+	return value, nil
+}
+
+func (v *Vault) entry(k entryKey) *entry {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e := v.entries[k]
+	if e == nil {
+		e = &entry{}
+		v.entries[k] = e
+	}
+	return e
+}
+
+// remember adds a value to a tenant's mask. Old values of a secret that was changed stay in it: an activity may still answer with one.
+func (v *Vault) remember(tenant string, value Value) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	k := v.tenants[tenant]
+	if k == nil {
+		k = &known{}
+		v.tenants[tenant] = k
+	}
+	for _, have := range k.values {
+		if have == value {
+			return
+		}
+	}
+	k.values = append(k.values, value)
+	if over := len(k.values) - maxKnown; over > 0 {
+		k.values = append([]Value(nil), k.values[over:]...)
+	}
+	k.mask = NewMask(k.values...)
+}
+
+// Mask hides all that a tenant's activities were given in this process. Nil, which masks nothing, if that is nothing.
+func (v *Vault) Mask(tenant string) *Mask {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if k := v.tenants[tenant]; k != nil {
+		return k.mask
+	}
+	return nil
+}
