@@ -50,7 +50,7 @@ var layers = []tidy.Layer{
 
 	// The shell.
 	{Path: "pkg/worker", May: below, Tests: only("pkg/worker/porttest", "pkg/eventstore/...")},
-	{Path: "pkg/worker/porttest", May: only("pkg/worker", "pkg/workflow")},
+	{Path: "pkg/worker/porttest", May: only("pkg/worker", "pkg/workflow", "pkg/eventstore")},
 
 	// Values against JSON Schemas, and the project file: nouns of the places where workflows run.
 	{Path: "pkg/schema", May: only("pkg/workflow"), Modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "github.com/hashicorp/golang-lru/v2"}},
@@ -58,10 +58,10 @@ var layers = []tidy.Layer{
 
 	// Platforms: each knows its own store, and not the other platform.
 	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},
-	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/aws/...", "pkg/eventstore/dynamodb"), below...), Tests: only("pkg/worker/porttest")},
+	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/aws/...", "pkg/eventstore/dynamodb/...", "pkg/eventstore/s3"), below...), Tests: only("pkg/worker/porttest", "internal/emulator", "pkg/dsl")},
 
 	// What stands on top.
-	{Path: "pkg/sim", May: append(only("pkg/worker", "pkg/eventstore/memory"), below...), Tests: only("pkg/dsl")},
+	{Path: "pkg/sim", May: append(only("pkg/worker", "pkg/eventstore/memory"), below...), Tests: only("pkg/dsl", "pkg/worker/porttest")},
 	{Path: "pkg/client", May: only("pkg/workflow"), Tests: only("pkg/...")}, // has the forms on the wire, which the API shares
 	{Path: "pkg/api", May: append(only("pkg/worker", "pkg/dsl", "pkg/client"), below...), Tests: only("pkg/...")},
 	{Path: "pkg/node", May: append(only("pkg/worker", "pkg/local", "pkg/api", "pkg/client", "pkg/project"), below...), Tests: only("pkg/...")},
@@ -75,6 +75,7 @@ var layers = []tidy.Layer{
 	// The house itself.
 	{Path: ".", Tests: only("internal/tidy")},
 	{Path: "internal/tidy", Modules: none},
+	{Path: "internal/emulator"},
 }
 
 var (
