@@ -54,7 +54,7 @@ func (s *Server) started(r *http.Request, to worker.Started) (answer, error) {
 	if to.Existed {
 		return ok(view)
 	}
-	return answer{http.StatusCreated, view}, nil
+	return answer{status: http.StatusCreated, body: view}, nil
 }
 
 // patience is how long a request waits for an execution to end.
@@ -62,13 +62,17 @@ const patience = 30 * time.Second
 
 func (s *Server) get(r *http.Request) (answer, error) {
 	stream := s.stream(r)
-	if r.URL.Query().Get("wait") == "true" && s.Watch != nil {
+	wait, err := boolean(r, "wait")
+	if err != nil {
+		return answer{}, err
+	}
+	if wait != nil && *wait && s.Watch != nil {
 		if err := s.wait(r.Context(), stream); err != nil {
 			return answer{}, err
 		}
 	}
 	view, err := s.view(r.Context(), stream)
-	return answer{http.StatusOK, view}, err
+	return answer{status: http.StatusOK, body: view}, err
 }
 
 // wait returns when an execution has ended, or when patience is at its end.
@@ -168,33 +172,14 @@ func labels(list []workflow.Label) map[string]string {
 	return out
 }
 
-func pageOf(r *http.Request) (eventstore.Page, error) {
-	q := r.URL.Query()
-	p := eventstore.Page{Cursor: q.Get("cursor")}
-	if text := q.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > eventstore.MaxPage {
-			return p, problem(http.StatusBadRequest, "query", "limit must be a number from 1 to "+strconv.Itoa(eventstore.MaxPage), "")
-		}
-		p.Limit = n
-	}
-	return p, nil
-}
-
 func (s *Server) list(r *http.Request) (answer, error) {
 	page, err := pageOf(r)
 	if err != nil {
 		return answer{}, err
 	}
-	q := r.URL.Query()
-	f := eventstore.Filter{Workflow: q.Get("workflow"), Outcome: q.Get("outcome"), Parent: q.Get("parent")}
-	if status := q.Get("status"); status != "" {
-		f.Status = strings.ToUpper(status[:1]) + status[1:]
-	}
-	f.OpenOnly, f.ClosedOnly = q.Get("open") == "true", q.Get("open") == "false"
-	if label := q.Get("label"); label != "" {
-		key, value, _ := strings.Cut(label, "=")
-		f.Label = eventstore.Label{Key: key, Value: value}
+	f, err := filterOf(r)
+	if err != nil {
+		return answer{}, err
 	}
 	rows, next, err := s.Worker.Store.List(r.Context(), s.Tenant, f, page)
 	if err != nil {

@@ -17,7 +17,7 @@ func (s *Server) history(r *http.Request) (answer, error) {
 	if text := r.URL.Query().Get("after"); text != "" {
 		var err error
 		if after, err = strconv.ParseUint(text, 10, 63); err != nil {
-			return answer{}, problem(http.StatusBadRequest, "query", "after must be the version of an event", "")
+			return answer{}, badQuery("after", text, "the version of an event, a number")
 		}
 	}
 	events, err := s.Worker.History(r.Context(), s.stream(r), after, historyCommits)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/schema"
@@ -15,7 +16,10 @@ import (
 
 // ask hands an input to an execution that must exist. One that it would refuse now is refused at once, for later nobody could be told.
 func (s *Server) ask(r *http.Request, in workflow.Input) (answer, error) {
-	stream := s.stream(r)
+	return s.hand(r, s.stream(r), in)
+}
+
+func (s *Server) hand(r *http.Request, stream eventstore.Stream, in workflow.Input) (answer, error) {
 	if err := s.Worker.Check(r.Context(), stream, in); err != nil {
 		return answer{}, err
 	}
@@ -131,6 +135,12 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	}
 	step := r.PathValue("step")
 	task, open := taskAt(snap.Commands, step)
+	if engine.Took(snap.State, in.ID) {
+		return accepted()
+	}
+	if snap.Status.Terminal() {
+		return answer{}, &worker.EndedError{Execution: snap.Execution, Status: snap.Status.String(), Outcome: worker.Outcome(snap.State)}
+	}
 	if !open {
 		return answer{}, problem(http.StatusConflict, "task.closed", "there is no open task at step "+step, "list the open ones at /v1/tasks")
 	}
@@ -197,10 +207,7 @@ func (s *Server) callback(r *http.Request) (answer, error) {
 	} else if err := checkError(in.Error); err != nil {
 		return answer{}, err
 	}
-	if err := s.Ask(r.Context(), stream, result); err != nil {
-		return answer{}, err
-	}
-	return accepted()
+	return s.hand(r, stream, result)
 }
 
 func checkError(e *workflow.Error) error {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/wovyr/wovyr/pkg/client"
 	"github.com/wovyr/wovyr/pkg/engine"
@@ -40,8 +43,14 @@ const (
 // Handler routes requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, h := range s.routes() { // order-free: patterns do not overlap
-		mux.Handle(pattern, s.wrap(h))
+	allowed := map[string][]string{}
+	for pattern, to := range s.routes() { // order-free: patterns do not overlap
+		mux.Handle(pattern, s.wrap(to.guard))
+		method, path, _ := strings.Cut(pattern, " ")
+		allowed[path] = append(allowed[path], method)
+	}
+	for path, methods := range allowed { // order-free: likewise
+		mux.Handle(path, s.wrap(otherMethod(methods)))
 	}
 	mux.Handle("/", s.wrap(func(*http.Request) (answer, error) {
 		return answer{}, problem(http.StatusNotFound, "not_found", "there is no such address", "the API is under /v1: /v1/executions, /v1/workflows, /v1/tasks, /v1/events")
@@ -49,40 +58,61 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// routes are described in docs/openapi.yaml, all of them: a test compares.
-func (s *Server) routes() map[string]handler {
-	return map[string]handler{
-		"POST /v1/workflows":                    s.deploy,
-		"GET /v1/workflows":                     s.workflows,
-		"POST /v1/executions":                   s.start,
-		"GET /v1/executions":                    s.list,
-		"GET /v1/executions/{id}":               s.get,
-		"GET /v1/executions/{id}/history":       s.history,
-		"GET /v1/executions/{id}/proof":         s.proof,
-		"POST /v1/executions/{id}/redrive":      s.redrive,
-		"POST /v1/executions/{id}/signals":      s.signal,
-		"POST /v1/executions/{id}/cancel":       s.cancel,
-		"POST /v1/executions/{id}/moves":        s.move,
-		"POST /v1/executions/{id}/tasks/{step}": s.decide,
-		"GET /v1/tasks":                         s.tasks,
-		"POST /v1/callbacks/{token}":            s.callback,
-		"POST /v1/events":                       s.publish,
-		"GET /v1/health":                        s.health,
+// otherMethod answers requests to an address that takes other methods.
+func otherMethod(methods []string) handler {
+	if slices.Contains(methods, http.MethodGet) {
+		methods = append(methods, http.MethodHead)
+	}
+	slices.Sort(methods)
+	allow := strings.Join(methods, ", ")
+	return func(r *http.Request) (answer, error) {
+		return answer{header: http.Header{"Allow": {allow}}}, problem(http.StatusMethodNotAllowed, "method", "this address does not take "+clip(r.Method), "it takes "+allow)
 	}
 }
+
+// routes are described in docs/openapi.yaml, all of them, with the words of their queries: a test compares.
+func (s *Server) routes() map[string]route {
+	return map[string]route{
+		"POST /v1/workflows":                    {s.deploy, words("file")},
+		"GET /v1/workflows":                     {s.workflows, words("limit", "cursor")},
+		"POST /v1/executions":                   {s.start, nil},
+		"GET /v1/executions":                    {s.list, words("workflow", "status", "outcome", "parent", "label", "open", "limit", "cursor")},
+		"GET /v1/executions/{id}":               {s.get, words("wait")},
+		"GET /v1/executions/{id}/history":       {s.history, words("after")},
+		"GET /v1/executions/{id}/proof":         {s.proof, nil},
+		"POST /v1/executions/{id}/redrive":      {s.redrive, nil},
+		"POST /v1/executions/{id}/signals":      {s.signal, nil},
+		"POST /v1/executions/{id}/cancel":       {s.cancel, nil},
+		"POST /v1/executions/{id}/moves":        {s.move, nil},
+		"POST /v1/executions/{id}/tasks/{step}": {s.decide, nil},
+		"GET /v1/tasks":                         {s.tasks, words("workflow", "limit", "cursor")},
+		"POST /v1/callbacks/{token}":            {s.callback, nil},
+		"POST /v1/events":                       {s.publish, nil},
+		"GET /v1/health":                        {s.health, nil},
+	}
+}
+
+func words(list ...string) []string { return list }
 
 // handler answers a request: with something to be written as JSON, or an error.
 type handler func(r *http.Request) (answer, error)
 
+// route is a handler and the words that the query of its requests may have.
+type route struct {
+	handler
+	query []string
+}
+
 type answer struct {
 	status int
 	body   any
+	header http.Header
 }
 
-func ok(body any) (answer, error) { return answer{http.StatusOK, body}, nil }
+func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: body}, nil }
 
 func accepted() (answer, error) {
-	return answer{http.StatusAccepted, map[string]bool{"accepted": true}}, nil
+	return answer{status: http.StatusAccepted, body: map[string]bool{"accepted": true}}, nil
 }
 
 func problem(status int, code, title, detail string) error {
@@ -91,11 +121,12 @@ func problem(status int, code, title, detail string) error {
 
 func (s *Server) wrap(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a, err := s.guard(h, r)
+		a, err := h(r)
 		if err != nil {
 			p := s.problemOf(r, err)
-			a = answer{p.Status, p}
+			a.status, a.body = p.Status, p
 		}
+		maps.Copy(w.Header(), a.header)
 		w.Header().Set("Content-Type", "application/json")
 		if a.status/100 != 2 {
 			w.Header().Set("Content-Type", "application/problem+json")
@@ -110,8 +141,8 @@ func (s *Server) wrap(h handler) http.Handler {
 }
 
 // guard keeps pages of other sites from using a server on this machine: they can send no JSON and no YAML without asking first, and this
-// server never agrees.
-func (s *Server) guard(h handler, r *http.Request) (answer, error) {
+// server never agrees. What the route does not take is refused, so that a misspelt word is not lost in silence.
+func (to route) guard(r *http.Request) (answer, error) {
 	if r.Method == http.MethodPost {
 		switch kind := r.Header.Get("Content-Type"); kind {
 		case "application/json", "application/yaml":
@@ -120,7 +151,10 @@ func (s *Server) guard(h handler, r *http.Request) (answer, error) {
 		}
 		r.Body = http.MaxBytesReader(nil, r.Body, maxBody)
 	}
-	return h(r)
+	if err := checkQuery(r, to.query); err != nil {
+		return answer{}, err
+	}
+	return to.handler(r)
 }
 
 // problemOf says what went wrong in the client's words, and logs what is the server's fault.
@@ -131,6 +165,7 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 	var refused *engine.RefusedError
 	var corrupt *eventstore.CorruptError
 	var typed *workflow.Error
+	var ended *worker.EndedError
 	var quota *eventstore.QuotaError
 	var limit *eventstore.LimitError
 	var invalid *eventstore.InvalidError
@@ -146,6 +181,8 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 		return &client.Problem{Status: http.StatusNotFound, Code: "workflow.unknown", Title: unknown.Error()}
 	case errors.As(err, &reused):
 		return &client.Problem{Status: http.StatusConflict, Code: "key.reused", Title: reused.Error()}
+	case errors.As(err, &ended):
+		return &client.Problem{Status: http.StatusConflict, Code: "execution.ended", Title: ended.Error(), State: strings.ToLower(ended.Status), Outcome: ended.Outcome}
 	case errors.As(err, &refused):
 		return &client.Problem{Status: http.StatusConflict, Code: "refused", Title: refused.Reason}
 	case errors.As(err, &corrupt):

@@ -73,7 +73,7 @@ type Deployed struct {
 type StartRequest struct {
 	Workflow string          `json:"workflow"`
 	Version  string          `json:"version,omitempty"`
-	Input    json.RawMessage `json:"input,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"` // none is {}
 	// Key is an idempotency key: the same key finds the same execution.
 	Key         string            `json:"key,omitempty"`
 	Correlation string            `json:"correlation_id,omitempty"`
@@ -150,6 +150,9 @@ type Problem struct {
 	Code   string `json:"code"`
 	Title  string `json:"title"`
 	Detail string `json:"detail,omitempty"`
+	// State and Outcome are those of the execution, where they are the reason.
+	State   string `json:"state,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
 	// Diagnostics says what is wrong with a document, place by place.
 	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
 }

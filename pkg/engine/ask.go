@@ -24,6 +24,9 @@ func Attempt(p *Program, s *workflow.State, ref workflow.AttemptRef) (workflow.R
 	return c, ok
 }
 
+// Took reports whether the execution has taken an input with this ID and still remembers it (SeenFor, MaxSeen): a repeat of it is harmless.
+func Took(s *workflow.State, id string) bool { return (&fold{s: s}).seen(id) }
+
 // Reasons says why an execution waits, sorted, as WorkflowPaused has it; nil for one that does not wait.
 func Reasons(p *Program, s *workflow.State) []workflow.WaitReason {
 	if s.Status != fsm.WorkflowStateWaiting() {

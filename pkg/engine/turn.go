@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -186,7 +187,7 @@ func (t *Turn) handleLate(in workflow.Input) error {
 	if t.seen(id) {
 		return nil
 	}
-	return refuse(in, "the execution has ended (%s)", t.s.Status)
+	return refuse(in, "the execution has ended: it is %s", strings.ToLower(t.s.Status.String()))
 }
 
 // run looks at what is enabled until nothing is, or a bound is reached.

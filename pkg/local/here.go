@@ -1,6 +1,7 @@
 package local
 
 import (
+	"io"
 	"net"
 	"net/http"
 )
@@ -14,9 +15,14 @@ func OnlyFromHere(next http.Handler) http.Handler {
 			host = r.Host
 		}
 		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "this server answers to localhost only", http.StatusForbidden)
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, elsewhere) // the client is gone if this fails
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// elsewhere is the problem (RFC 9457) of requests that do not name this machine.
+const elsewhere = `{"status":403,"code":"host","title":"this server answers to localhost only","detail":"ask for 127.0.0.1, or localhost"}` + "\n"

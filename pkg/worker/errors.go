@@ -19,6 +19,18 @@ var ErrContended = errors.New("worker: others keep writing to the execution")
 // ErrNoExecution says that there is no execution of that ID.
 var ErrNoExecution = errors.New("worker: there is no execution of that ID")
 
+// EndedError says that an input came too late: the execution has ended, and nothing changes it any more.
+type EndedError struct {
+	Execution string
+	// Status is Completed, Failed or Cancelled; Outcome as Outcome tells it.
+	Status, Outcome string
+}
+
+// Error says how it ended.
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("execution %s has ended: %s", e.Execution, e.Outcome)
+}
+
 // Passing reports whether an error says nothing about the message that met it: the store was away, others wrote, a newer program is
 // needed, the worker stops. A queue does not count such a failure against the message.
 func Passing(err error) bool {

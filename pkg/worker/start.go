@@ -21,7 +21,7 @@ type StartRequest struct {
 	Version string
 	// Key is the caller's idempotency key: the same key finds the same execution. Empty: a new one each time.
 	Key         string
-	Input       workflow.Value
+	Input       workflow.Value // none is {}: what needs nothing is started with nothing
 	Correlation string
 	Labels      []workflow.Label
 	// By is who asks.
@@ -55,7 +55,10 @@ func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
-	input, err := expr.Canonical(orNull(r.Input))
+	if len(r.Input) == 0 {
+		r.Input = workflow.Value("{}")
+	}
+	input, err := expr.Canonical(r.Input)
 	if err != nil {
 		return Started{}, err
 	}
