@@ -132,7 +132,7 @@ run)
 		say "something else answers on $url: stop it, or choose another PORT"
 		exit 1
 	fi
-	trap end EXIT
+	trap 'end; rm -f "$log"' EXIT
 	trap 'exit 0' TERM INT
 	launch
 	echo "$url"
