@@ -16,7 +16,13 @@ import (
 type Functions struct {
 	byName map[string]Function
 	byForm map[string]Activity
-	alias  map[string]json.RawMessage
+	alias  map[string]alias
+}
+
+// alias is a target outside the worker that has a name; by runs it, or nil: the runner of its form.
+type alias struct {
+	target json.RawMessage
+	by     Activity
 }
 
 // Function is one registered Go function. Func makes it from a typed one.
@@ -27,7 +33,7 @@ type Function struct {
 
 // NewFunctions returns an empty set.
 func NewFunctions() *Functions {
-	return &Functions{byName: map[string]Function{}, byForm: map[string]Activity{}, alias: map[string]json.RawMessage{}}
+	return &Functions{byName: map[string]Function{}, byForm: map[string]Activity{}, alias: map[string]alias{}}
 }
 
 // Func makes a typed Go function callable from workflows: In is decoded from the step's `with`, Out is the step's
@@ -84,13 +90,14 @@ func (fs *Functions) Add(functions ...Function) error {
 // AddForm registers the runner of a target form: the one key of a target object, such as "command".
 func (fs *Functions) AddForm(form string, a Activity) { fs.byForm[form] = a }
 
-// Alias lets a name stand for a target outside the worker, such as {"command": ["python3", "price.py"]}.
-func (fs *Functions) Alias(name string, target json.RawMessage) error {
+// Alias lets a name stand for a target outside the worker, such as {"command": ["python3", "price.py"]}. It is run by a runner of its own,
+// or, if that is nil, by the one of its form.
+func (fs *Functions) Alias(name string, target json.RawMessage, by Activity) error {
 	_, function := fs.byName[name]
-	if _, alias := fs.alias[name]; alias || function {
+	if _, there := fs.alias[name]; there || function {
 		return fmt.Errorf("activity: function %q is registered already", name)
 	}
-	fs.alias[name] = target
+	fs.alias[name] = alias{target, by}
 	return nil
 }
 
@@ -134,9 +141,12 @@ func (fs *Functions) Run(ctx context.Context, t *Task) (Result, error) {
 
 func (fs *Functions) call(ctx context.Context, name string, t *Task) (Result, error) {
 	f, ok := fs.byName[name]
-	if target, is := fs.alias[name]; is {
+	if a, is := fs.alias[name]; is {
 		there := *t
-		there.Target = NewDocument(target)
+		there.Target = NewDocument(a.target)
+		if a.by != nil {
+			return a.by.Run(ctx, &there)
+		}
 		return fs.Run(ctx, &there)
 	}
 	if !ok {

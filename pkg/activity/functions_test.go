@@ -46,7 +46,7 @@ func registry(t testing.TB) *activity.Registry {
 		activity.Func("unspeakable", func(context.Context, struct{}) (chan int, error) { return nil, nil }),
 	))
 	r.Functions.AddForm("command", &activity.Command{})
-	r.Functions.AddForm("url", &activity.Remote{})
+	r.Functions.AddForm("url", &activity.Remote{Client: http.DefaultClient})
 	return r
 }
 

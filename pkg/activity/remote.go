@@ -3,6 +3,7 @@ package activity
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wovyr/wovyr/pkg/activity/egress"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -18,9 +20,12 @@ import (
 // Idempotency-Key. An answer of 4xx (but 408, 425 and 429) is a permanent error, the others are retryable; their code is
 // http.<status>, unless the body is {"error": {…}} as a program would write it.
 type Remote struct {
-	// Client sends the requests; nil is http.DefaultClient.
+	// Client sends the requests; nil is one that reaches public addresses only (package egress).
 	Client *http.Client
 }
+
+// public is the client of a Remote without one.
+var public = &http.Client{Transport: (*egress.Guard)(nil).Transport()}
 
 // maxErrorBody is how much of an error's body is read.
 const maxErrorBody = 64 << 10
@@ -51,6 +56,9 @@ func (r *Remote) Run(ctx context.Context, t *Task) (Result, error) {
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
+		if refused := (*Error)(nil); errors.As(err, &refused) {
+			return Result{}, refused
+		}
 		return Result{}, Unavailable("http.connect", "%v", err)
 	}
 	if res.StatusCode/100 == 2 {
@@ -62,7 +70,7 @@ func (r *Remote) Run(ctx context.Context, t *Task) (Result, error) {
 
 func (r *Remote) client() *http.Client {
 	if r.Client == nil {
-		return http.DefaultClient
+		return public
 	}
 	return r.Client
 }

@@ -8,4 +8,5 @@
 //	  mail: { file: secrets/mail.txt }
 //	data: .wovyr                      # where executions are kept
 //	listen: 127.0.0.1:7233            # of wovyr dev
+//	egress: { allow: [ 10.1.0.0/16 ] }  # what activities may call besides public addresses
 package project

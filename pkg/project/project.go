@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/egress"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -32,6 +37,7 @@ type Project struct {
 	Secrets   map[string]Secret   `yaml:"secrets"`
 	Data      string              `yaml:"data"`
 	Listen    string              `yaml:"listen"`
+	Egress    Egress              `yaml:"egress"`
 
 	dir string
 }
@@ -40,6 +46,12 @@ type Project struct {
 type Function struct {
 	Command []string `yaml:"command" json:"command,omitempty"`
 	URL     string   `yaml:"url" json:"url,omitempty"`
+}
+
+// Egress says which addresses besides those of the public internet activities may call: a host, all hosts below a domain
+// (*.corp.example), an address, a range of addresses.
+type Egress struct {
+	Allow []string `yaml:"allow"`
 }
 
 // Secret says where a secret's value is. Exactly one of Env and File is set.
@@ -61,8 +73,8 @@ func Load(dir string) (*Project, error) {
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
-	if err := dec.Decode(p); err != nil {
-		return nil, fmt.Errorf("%s: %w: it takes functions, secrets, data and listen", file, err)
+	if err := dec.Decode(p); err != nil && !errors.Is(err, io.EOF) { // EOF: nothing but comments
+		return nil, fmt.Errorf("%s: %w: it takes functions, secrets, data, listen and egress", file, err)
 	}
 	for name, f := range p.Functions { // order-free: one wrong entry is enough
 		if (len(f.Command) == 0) == (f.URL == "") {
@@ -74,26 +86,67 @@ func Load(dir string) (*Project, error) {
 			return nil, fmt.Errorf("%s: secret %s: write either env: NAME or file: path", file, name)
 		}
 	}
+	if _, err := p.Guard(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	if !filepath.IsAbs(p.Data) {
 		p.Data = filepath.Join(dir, p.Data)
 	}
 	return p, nil
 }
 
-// Register makes the project's functions callable.
+// Guard returns the guard of what activities may call.
+func (p *Project) Guard() (*egress.Guard, error) { return egress.New(p.Egress.Allow...) }
+
+// Register makes the project's functions callable. Where one has a URL, its host may be called, for the project itself names it.
 func (p *Project) Register(fs *activity.Functions) error {
+	guard, err := p.Guard()
+	if err != nil {
+		return err
+	}
 	fs.AddForm("command", &activity.Command{Dir: p.dir})
-	fs.AddForm("url", &activity.Remote{})
+	fs.AddForm("url", &activity.Remote{Client: &http.Client{Transport: guard.Transport()}})
 	for name, f := range p.Functions { // order-free: names are distinct
 		target, err := json.Marshal(f)
 		if err != nil {
 			return fmt.Errorf("project: function %s: %w", name, err)
 		}
-		if err := fs.Alias(name, target); err != nil {
+		var by activity.Activity
+		if f.URL != "" {
+			if by, err = f.remote(guard); err != nil {
+				return fmt.Errorf("project: function %s: %w", name, err)
+			}
+		}
+		if err := fs.Alias(name, target, by); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// remote calls the function's URL, and its host even if it is not public.
+func (f Function) remote(guard *egress.Guard) (activity.Activity, error) {
+	u, err := url.Parse(f.URL)
+	if err != nil || u.Hostname() == "" {
+		return nil, fmt.Errorf("%q is no URL: write url: https://…", f.URL)
+	}
+	if guard, err = guard.With(host(u)); err != nil {
+		return nil, err
+	}
+	return &activity.Remote{Client: &http.Client{Transport: guard.Transport()}}, nil
+}
+
+// host is where a URL leads, with its port.
+func host(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // Secret implements worker.Secrets. The value is read when it is needed and kept nowhere.

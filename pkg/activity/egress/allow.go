@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+
+	"golang.org/x/net/idna"
 )
 
 // rule is one entry of an allow list: addresses, a name or all names below one; with a port, that port only.
@@ -51,9 +53,12 @@ func parseRule(entry string) (rule, error) {
 		return rule{prefix: netip.PrefixFrom(a, a.BitLen()), port: port}, nil
 	}
 	name, below := strings.CutPrefix(canonicalName(host), "*.")
+	if ascii, err := idna.Lookup.ToASCII(name); err == nil {
+		name = ascii
+	}
 	switch {
 	case !hostName.MatchString(name):
-		return wrong("is no host (international names are written as xn--…)")
+		return wrong("is no host")
 	case numeric(name):
 		return wrong("is no address as it is written today")
 	}

@@ -205,11 +205,13 @@ func TestAllow(t *testing.T) {
 	p := serve(t, "127.0.0.1:0", fine)
 	port := p.port()
 	at := map[string][]netip.Addr{
-		"api.corp.example.":  {netip.MustParseAddr("127.0.0.1")},
-		"corp.example.":      {netip.MustParseAddr("127.0.0.1")},
-		"evilcorp.example.":  {netip.MustParseAddr("127.0.0.1")},
-		"meta.corp.example.": {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200")},
-		"odd.corp.example.":  {netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("224.0.0.1"), netip.MustParseAddr("::"), netip.MustParseAddr("fe80::1"), netip.MustParseAddr("192.0.2.1")},
+		"api.corp.example.":          {netip.MustParseAddr("127.0.0.1")},
+		"api.xn--bcher-kva.example.": {netip.MustParseAddr("127.0.0.1")},
+		"api.bucher.example.":        {netip.MustParseAddr("127.0.0.1")},
+		"corp.example.":              {netip.MustParseAddr("127.0.0.1")},
+		"evilcorp.example.":          {netip.MustParseAddr("127.0.0.1")},
+		"meta.corp.example.":         {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200")},
+		"odd.corp.example.":          {netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("224.0.0.1"), netip.MustParseAddr("::"), netip.MustParseAddr("fe80::1"), netip.MustParseAddr("192.0.2.1")},
 	}
 	names := newNameServer(t, func(name string) []netip.Addr { return at[strings.ToLower(name)] })
 	cases := []struct {
@@ -238,6 +240,8 @@ func TestAllow(t *testing.T) {
 		{"*.corp.example", "127.0.0.1", false},
 		{"*.corp.example", "meta.corp.example", false},
 		{"*.corp.example", "odd.corp.example", false},
+		{"*.Bücher.example", "api.bücher.example", true},
+		{"*.Bücher.example", "api.bucher.example", false},
 		{"localhost", "localhost", true},
 		{"localhost", "127.0.0.1", false},
 	}
@@ -256,7 +260,7 @@ func TestAllow(t *testing.T) {
 }
 
 func TestAllowIsRefused(t *testing.T) {
-	for _, entry := range []string{"", "*", "*.", "a..b", "http://127.0.0.1", "10.0.0.1/8", "10.0.0.0/33", "::ffff:10.0.0.0/104", "a b", "bücher.example", "a.*.example", "2130706433", "0x7f.1",
+	for _, entry := range []string{"", "*", "*.", "a..b", "http://127.0.0.1", "10.0.0.1/8", "10.0.0.0/33", "::ffff:10.0.0.0/104", "a b", "bü cher.example", "a.*.example", "①②⑦.1", "2130706433", "0x7f.1",
 		"127.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:99999", "a:b:c", "-a.example", "[::1", "10.0.0.0/8:80"} {
 		_, err := egress.New(entry)
 		require.ErrorContains(t, err, "write a host, *.domain, an address or a range", entry)
