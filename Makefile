@@ -53,6 +53,13 @@ lint: ## Format, vet, static analysis (PKG)
 fmt: ## Format all Go files
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
 
+##@ AWS
+
+.PHONY: cdk-test
+cdk-test: ## The AWS stack: its template, rights and alarms (needs Node.js)
+	@printf '\n== stack\n'
+	cd infra/cdk && $(GO) vet ./... && JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION=1 $(GO) test ./...
+
 ##@ Deeper
 
 .PHONY: fuzz

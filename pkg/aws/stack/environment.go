@@ -35,6 +35,8 @@ const (
 	EnvURL = "WOVYR_URL"
 	// EnvTenant is the tenant of requests whose caller is of none.
 	EnvTenant = "WOVYR_TENANT"
+	// EnvTenantClaim names the claim of a caller's token that holds its tenant; empty: all callers are of EnvTenant.
+	EnvTenantClaim = "WOVYR_TENANT_CLAIM"
 	// EnvSecrets is the prefix of the names of secrets in Secrets Manager and Parameter Store that workflows may use.
 	EnvSecrets = "WOVYR_SECRETS_PREFIX"
 	// EnvLogLevel is debug, info, warn or error.
@@ -52,6 +54,9 @@ func EnvTasksQueue(class string) string {
 		return '_'
 	}, strings.ToUpper(class))
 }
+
+// EventSource is the source of what the publisher puts on the bus.
+const EventSource = "wovyr"
 
 // Outputs of the stack, which `wovyr --stack NAME` reads.
 const (

@@ -39,6 +39,7 @@ const (
 // Metrics that the functions write in embedded metric format, for alarms.
 const (
 	MetricsNamespace  = "Wovyr"
+	MetricsDimension  = "Bus" // the name of the event bus: one for each stack
 	MetricStuck       = "StuckExecutions"
 	MetricRepaired    = "RepairedExecutions"
 	MetricDeadLetters = "DeadLetters"

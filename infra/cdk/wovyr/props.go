@@ -1,0 +1,135 @@
+package wovyr
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+)
+
+// API says which kind of API Gateway stands before the API function.
+type API string
+
+// Kinds of API. The HTTP API is cheaper and faster; the REST API is there for what only it has, and for emulators without HTTP APIs.
+const (
+	APIHTTP API = "http"
+	APIREST API = "rest"
+)
+
+// Auth says who may call the API.
+type Auth struct {
+	// JWT lets in whoever has a token of this issuer; nil: whoever may call by IAM (signature version 4).
+	JWT *JWT
+	// None lets everybody in. It is for emulators: a deployment to AWS with it fails.
+	None bool
+}
+
+// JWT is an issuer of tokens.
+type JWT struct {
+	Issuer   string
+	Audience []string
+	// TenantClaim names the claim that holds the caller's tenant; empty: all callers are of Props.Tenant.
+	TenantClaim string
+}
+
+// Class is a worker class: a queue, and a function of the user's own that takes from it. It holds the user's code, so it gets no right to
+// write histories (commit protocol, point 15).
+type Class struct {
+	// Name is how workflows route to it: lower case letters, digits and hyphens.
+	Name string
+	// Code is the compiled function. Its main is about 15 lines on github.com/wovyr/wovyr/pkg/aws.
+	Code awslambda.Code
+	// MemoryMiB, 512 if zero. Timeout, 15 minutes if zero and at most that.
+	MemoryMiB float64
+	Timeout   time.Duration
+	// MaxConcurrency bounds how many run at once, 2 to 1000; 0: no bound.
+	MaxConcurrency float64
+	Environment    map[string]string
+}
+
+// Props are the choices of a deployment. The zero value is good for production.
+type Props struct {
+	// API is APIHTTP if empty.
+	API  API
+	Auth Auth
+	// Tenant is that of callers without one; "default" if empty.
+	Tenant string
+	// Classes are the user's own workers.
+	Classes []Class
+	// Code builds the functions of Wovyr; nil: by the go command, from the version of the module github.com/wovyr/wovyr that the app requires.
+	Code Code
+	// Architecture is ARM64 if nil.
+	Architecture awslambda.Architecture
+	// CustomerKey encrypts tables, queues, buckets and logs with a KMS key of the stack's own.
+	CustomerKey bool
+	// Ephemeral deletes all data with the stack. Without it, tables, buckets and keys stay.
+	Ephemeral bool
+	// Retention is how long ended executions stay in the tables before they are archived; 30 days if zero.
+	Retention time.Duration
+	// LogRetention is one month if empty.
+	LogRetention awslogs.RetentionDays
+	// AlarmTopic hears of alarms; nil: alarms are shown only.
+	AlarmTopic awssns.ITopic
+	// SecretsPrefix is what the names of the secrets and parameters begin with that workflows may use; "wovyr/" if empty.
+	SecretsPrefix string
+	// InvokeFunctions are ARNs (with * if need be) of the functions that steps `function: {arn: …}` may call; none if empty.
+	InvokeFunctions []string
+	// ListenTo are sources of EventBridge's default bus whose events reach waiting executions, such as "aws.s3" or "shop".
+	ListenTo []string
+	// LogLevel is "info" if empty.
+	LogLevel string
+}
+
+var className = regexp.MustCompile(`^[a-z][a-z0-9-]{0,40}$`)
+
+// withDefaults fills in what was left out, and panics with what is wrong, as constructs do.
+func (p Props) withDefaults() Props {
+	if p.API == "" {
+		p.API = APIHTTP
+	}
+	if p.API != APIHTTP && p.API != APIREST {
+		panic(fmt.Sprintf("wovyr: API is %q: write %q or %q", p.API, APIHTTP, APIREST))
+	}
+	if p.API == APIREST && p.Auth.JWT != nil {
+		panic("wovyr: a REST API takes callers by IAM: leave out Auth.JWT, or use the HTTP API")
+	}
+	if p.Tenant == "" {
+		p.Tenant = "default"
+	}
+	if p.Architecture == nil {
+		p.Architecture = awslambda.Architecture_ARM_64()
+	}
+	if p.Code == nil {
+		p.Code = GoBuild{}
+	}
+	if p.Retention == 0 {
+		p.Retention = 30 * 24 * time.Hour
+	}
+	if p.LogRetention == "" {
+		p.LogRetention = awslogs.RetentionDays_ONE_MONTH
+	}
+	if p.SecretsPrefix == "" {
+		p.SecretsPrefix = "wovyr/"
+	}
+	if p.LogLevel == "" {
+		p.LogLevel = "info"
+	}
+	seen := map[string]bool{"default": true}
+	for _, c := range p.Classes {
+		switch {
+		case !className.MatchString(c.Name):
+			panic(fmt.Sprintf("wovyr: the worker class %q: a name is lower case letters, digits and hyphens, at most 41", c.Name))
+		case seen[c.Name]:
+			panic(fmt.Sprintf("wovyr: the worker class %q is there already", c.Name))
+		case c.Code == nil:
+			panic(fmt.Sprintf("wovyr: the worker class %q has no Code", c.Name))
+		case c.Timeout > 15*time.Minute:
+			panic(fmt.Sprintf("wovyr: the worker class %q may run %v, and Lambda at most 15 minutes: let the activity answer by a callback", c.Name, c.Timeout))
+		}
+		seen[c.Name] = true
+	}
+	return p
+}
