@@ -29,7 +29,7 @@ func (n *access) eval(f *frame) (any, *failure) {
 	case n.test:
 		return found, nil
 	case opt && found:
-		return someUnlessNull(part), nil
+		return some(part), nil
 	case opt:
 		return none, nil
 	case !found:
@@ -105,7 +105,7 @@ func (n *indexing) eval(f *frame) (any, *failure) {
 	case bad != nil && !(opt && isScalar(v)):
 		return nil, bad.placed(n.place)
 	case opt && found:
-		return someUnlessNull(part), nil
+		return some(part), nil
 	case opt:
 		return none, nil
 	case !found:

@@ -393,7 +393,7 @@ func (n *optionalMapping) eval(f *frame) (any, *failure) {
 	}
 	o, ok := v.(*optional)
 	if !ok {
-		o = someUnlessNull(v)
+		o = some(v)
 	}
 	if !o.has {
 		return none, nil

@@ -31,14 +31,12 @@ type optional struct {
 
 var none = &optional{}
 
-func some(v any) *optional { return &optional{has: true, val: v} }
-
-// someUnlessNull makes null and absent one.
-func someUnlessNull(v any) *optional {
+// some is the optional of a value. Null and absent are one, so that of null is empty; no optional holds null.
+func some(v any) *optional {
 	if v == nil {
 		return none
 	}
-	return some(v)
+	return &optional{has: true, val: v}
 }
 
 // span is a part of a JSON text.
