@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // lockName is the file whose lock says that a process owns the folder.
@@ -22,19 +23,29 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("folder %s is in use by process %s: stop that one first, name another folder, or open this one read-only", e.Folder, e.Process)
 }
 
+// A process that was killed while it started a program leaves a copy of itself for a moment, which holds the lock until it has become
+// that program. So a lock whose owner is dead is tried again, for a while.
+const (
+	lockPause = 20 * time.Millisecond
+	lockTries = 250
+)
+
+var restForLock = func() { time.Sleep(lockPause) }
+
 // lockFolder takes the folder's lock, which ends with the process at the latest, and leaves its process ID in the file.
 func lockFolder(folder string) (*os.File, error) {
 	path := filepath.Join(folder, lockName)
 	f, err := openLocked(path)
+	for try := 1; err != nil && isLocked(err); try++ {
+		owner := lockOwner(path)
+		if try == lockTries || !dead(owner) {
+			return nil, &LockedError{Folder: folder, Process: owner}
+		}
+		restForLock()
+		f, err = openLocked(path)
+	}
 	if err != nil {
-		if !isLocked(err) {
-			return nil, fmt.Errorf("lock folder %s: %w", folder, err)
-		}
-		other := "?"
-		if b, err := os.ReadFile(path); err == nil && len(b) > 0 {
-			other = strings.TrimSpace(string(b))
-		}
-		return nil, &LockedError{Folder: folder, Process: other}
+		return nil, fmt.Errorf("lock folder %s: %w", folder, err)
 	}
 	if err = f.Truncate(0); err == nil {
 		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
@@ -44,4 +55,13 @@ func lockFolder(folder string) (*os.File, error) {
 		return nil, fmt.Errorf("lock folder %s: %w", folder, err)
 	}
 	return f, nil
+}
+
+// lockOwner is the process ID in a lock's file, "?" if it cannot be read.
+func lockOwner(path string) string {
+	b, err := os.ReadFile(path)
+	if owner := strings.TrimSpace(string(b)); err == nil && owner != "" {
+		return owner
+	}
+	return "?"
 }

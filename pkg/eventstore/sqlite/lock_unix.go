@@ -5,6 +5,7 @@ package sqlite
 import (
 	"errors"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -22,3 +23,9 @@ func openLocked(path string) (*os.File, error) {
 }
 
 func isLocked(err error) bool { return errors.Is(err, syscall.EWOULDBLOCK) }
+
+// dead reports whether a process is known to be gone.
+func dead(process string) bool {
+	pid, err := strconv.Atoi(process)
+	return err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
