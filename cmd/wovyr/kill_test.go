@@ -72,8 +72,14 @@ func (v *victim) complete() {
 	require.Equal(v, "completed", result.Status)
 }
 
-// killAfter runs the workflow and kills it after a time, if it has not ended.
-func (v *victim) killAfter(d time.Duration) {
+// wreck is what a killed process left behind.
+type wreck struct {
+	history
+	effects map[string][]string
+}
+
+// killAfter runs the workflow and kills it after a time, if it has not ended. It returns what is there then.
+func (v *victim) killAfter(d time.Duration) wreck {
 	v.Helper()
 	ctx, cancel := context.WithTimeout(v.Context(), d) // the end of a context kills with SIGKILL
 	defer cancel()
@@ -84,6 +90,36 @@ func (v *victim) killAfter(d time.Duration) {
 	case !errors.Is(err, context.DeadlineExceeded): // that is a kill before the program had begun
 		require.NoError(v, err)
 	}
+	return wreck{v.history(), v.effects()}
+}
+
+// check compares what is there at the end with what each kill left. It returns how many steps took effect more than once.
+func (v *victim) check(killed []wreck) (twice int) {
+	v.Helper()
+	effects, h := v.effects(), v.history()
+	require.Len(v, h.completed, killedSteps)
+	require.Len(v, effects, killedSteps, "each step takes effect, and nothing else does")
+	owner := map[string]string{}
+	for step := range h.completed { // order-free: each step is looked at for itself
+		keys := effects[step]
+		require.NotEmpty(v, keys, "%s took no effect", step)
+		for _, k := range keys {
+			require.Equal(v, keys[0], k, "%s has two idempotency keys", step)
+		}
+		require.Empty(v, owner[keys[0]], "%s has the idempotency key of another step", step)
+		owner[keys[0]] = step
+		for i, w := range killed {
+			if w.completed[step] {
+				require.Equal(v, w.effects[step], keys, "%s was committed before kill %d, and done again", step, i+1)
+			}
+		}
+		require.LessOrEqual(v, len(keys), 1+h.recovered[step], "%s: one more effect for each time that it was interrupted, at most", step)
+		require.LessOrEqual(v, h.recovered[step], len(killed), "%s was interrupted more often than there were kills", step)
+		if len(keys) > 1 {
+			twice++
+		}
+	}
+	return twice
 }
 
 // effects returns the idempotency keys under which each step took effect.
@@ -105,12 +141,13 @@ func (v *victim) effects() map[string][]string {
 
 // history is what the store holds of the one execution.
 type history struct {
-	completed, recovered map[string]bool
+	completed map[string]bool
+	recovered map[string]int // how often a worker was found lost while it ran the step
 }
 
 func (v *victim) history() history {
 	v.Helper()
-	h := history{completed: map[string]bool{}, recovered: map[string]bool{}}
+	h := history{completed: map[string]bool{}, recovered: map[string]int{}}
 	if _, err := os.Stat(filepath.Join(v.folder, "data", "wovyr.db")); os.IsNotExist(err) {
 		return h // killed before there was a store
 	}
@@ -141,7 +178,7 @@ func (v *victim) history() history {
 				require.False(v, h.completed[e.Step], "%s completed twice", e.Step)
 				h.completed[e.Step] = true
 			case workflow.LeaseExpired:
-				h.recovered[e.Step] = true
+				h.recovered[e.Step]++
 			}
 		}
 	}
@@ -164,36 +201,19 @@ func TestKill(t *testing.T) {
 	whole := time.Since(began)
 
 	rng := rand.New(rand.NewPCG(*killSeed, 0))
+	moment := func() time.Duration { return time.Duration(rng.Int64N(int64(whole))) }
 	twice, inside := 0, 0
 	for i := range *kills {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			v := fresh(t)
-			v.killAfter(time.Duration(rng.Int64N(int64(whole))))
-			before, done := v.effects(), v.history()
-			if n := len(done.completed); n > 0 && n < killedSteps {
-				inside++
+			killed := []wreck{v.killAfter(moment())}
+			if i%4 == 3 { // whoever goes on can be killed too
+				killed = append(killed, v.killAfter(moment()))
 			}
 			v.complete()
-			after, h := v.effects(), v.history()
-			require.Len(t, h.completed, killedSteps)
-			for i := 1; i <= killedSteps; i++ {
-				step := fmt.Sprint("s", i)
-				keys := after[step]
-				require.NotEmpty(t, keys, "%s took no effect", step)
-				for _, k := range keys {
-					require.Equal(t, keys[0], k, "%s has two idempotency keys", step)
-				}
-				switch {
-				case done.completed[step]:
-					require.Equal(t, before[step], keys, "%s was committed, and done again", step)
-				case h.recovered[step]:
-					require.LessOrEqual(t, len(keys), 2, "%s", step)
-				default:
-					require.Len(t, keys, 1, "%s was not interrupted", step)
-				}
-				if len(keys) == 2 {
-					twice++
-				}
+			twice += v.check(killed)
+			if n := len(killed[0].completed); n > 0 && n < killedSteps {
+				inside++
 			}
 		})
 	}
