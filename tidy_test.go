@@ -45,6 +45,7 @@ var layers = []tidy.Layer{
 	{Path: "pkg/eventstore/dynamodb/...", May: only("pkg/eventstore", "pkg/eventstore/dynamodb/..."), Tests: only("pkg/eventstore/storetest", "internal/emulator")},
 	{Path: "pkg/eventstore/...", May: only("pkg/eventstore"), Tests: only("pkg/eventstore/storetest", "internal/emulator")},
 	{Path: "pkg/secret", May: only("pkg/workflow"), Modules: none},
+	{Path: "pkg/secret/...", May: only("pkg/workflow", "pkg/secret")},
 	{Path: "pkg/activity/activitytest", May: only("pkg/workflow", "pkg/activity", "pkg/secret", "pkg/schema")},
 	{Path: "pkg/activity/...", May: only("pkg/workflow", "pkg/secret", "pkg/activity/...")},
 
@@ -54,7 +55,7 @@ var layers = []tidy.Layer{
 
 	// Values against JSON Schemas, and the project file: nouns of the places where workflows run.
 	{Path: "pkg/schema", May: only("pkg/workflow"), Modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "github.com/hashicorp/golang-lru/v2"}},
-	{Path: "pkg/project", May: only("pkg/activity/...", "pkg/workflow")},
+	{Path: "pkg/project", May: only("pkg/activity/...", "pkg/secret/...", "pkg/workflow")},
 
 	// Platforms: each knows its own store, and not the other platform.
 	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},

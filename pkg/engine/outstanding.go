@@ -203,7 +203,7 @@ func (x *fold) run(in inst, running bool) workflow.RunActivity {
 	a := &lazyActivation{x: x, frame: in.frame}
 	c := workflow.RunActivity{
 		AttemptRef: workflow.AttemptRef{Step: in.path, Attempt: o.Attempt, Fence: o.Fence}, By: o.By, Running: running, Worker: o.Worker, LeaseUntil: o.LeaseUntil,
-		Kind: st.Kind, Name: st.Call.Name, Target: o.Target, Input: o.Input, Schema: st.Call.Output, Key: x.s.Execution + "/" + in.path,
+		Workflow: x.s.Workflow, Correlation: x.s.Correlation, Kind: st.Kind, Name: st.Call.Name, Target: o.Target, Input: o.Input, Schema: st.Call.Output, Key: x.s.Execution + "/" + in.path,
 		ScheduleBy: o.ScheduleBy, MaxMemory: st.MaxMemory, Idempotent: st.Idempotent, Callback: st.Call.Callback, Uses: st.Uses,
 	}
 	if c.MaxMemory == 0 {

@@ -33,7 +33,14 @@ func showEvent(r workflow.Recorded) string {
 	return fmt.Sprintf("%d %s", r.Version, showNoun(r.Event.Type().String(), r.Event))
 }
 
-func showCommand(c workflow.Command) string { return "> " + showNoun(c.CommandType(), c) }
+// showCommand leaves out what is the same for all attempts of an execution; TestAttemptNamesItsExecution looks at that.
+func showCommand(c workflow.Command) string {
+	if run, ok := c.(workflow.RunActivity); ok {
+		run.Workflow, run.Correlation = "", ""
+		c = run
+	}
+	return "> " + showNoun(c.CommandType(), c)
+}
 
 func showCommands(list []workflow.Command) []string {
 	out := make([]string, len(list))

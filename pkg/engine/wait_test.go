@@ -174,6 +174,15 @@ steps:
 	require.Contains(t, r.story(), "TimeoutFired job\nWorkflowResumed\nWorkflowContinued\nActivityFailed job\nActivityRetried job\n")
 }
 
+func TestAttemptNamesItsExecution(t *testing.T) {
+	r := &run{t: t, p: compile(t, "steps: { a: { function: f } }\n"), now: epoch, tries: map[string]int{}}
+	r.do(workflow.Start{Execution: "e1", Tenant: "acme", Workflow: "test", Definition: "1", Hash: "h", Correlation: "c1"})
+	c := command[workflow.RunActivity](t, r)
+	require.Equal(t, "test", c.Workflow)
+	require.Equal(t, "c1", c.Correlation)
+	require.Equal(t, "e1/a", c.Key)
+}
+
 func TestChild(t *testing.T) {
 	const doc = `
 steps:

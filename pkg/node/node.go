@@ -19,6 +19,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/local"
 	"github.com/wovyr/wovyr/pkg/project"
+	"github.com/wovyr/wovyr/pkg/secret"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -72,8 +73,13 @@ func Open(o Options) (*Node, error) {
 	if err := onlyHere(o.Listen); err != nil {
 		return nil, err
 	}
+	lifetime, err := o.Project.SecretLifetime()
+	if err != nil {
+		return nil, err
+	}
+	vault := secret.NewVault(o.Project.SecretProvider(nil), lifetime)
 	links := &links{}
-	platform, err := local.Open(o.Data, local.Options{Activities: kinds, Secrets: o.Project, Links: links, Committed: o.Committed, Log: o.Log})
+	platform, err := local.Open(o.Data, local.Options{Activities: kinds, Secrets: vault, Links: links, Committed: o.Committed, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}

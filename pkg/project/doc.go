@@ -6,6 +6,7 @@
 //	secrets:
 //	  pay:  { env: PAY_KEY }
 //	  mail: { file: secrets/mail.txt }
+//	  bank: { encrypted: bank }
 //	data: .wovyr                      # where executions are kept
 //	listen: 127.0.0.1:7233            # of wovyr dev
 //	egress: { allow: [ 10.1.0.0/16 ] }  # what activities may call besides public addresses

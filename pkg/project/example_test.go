@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/wovyr/wovyr/pkg/project"
+	"github.com/wovyr/wovyr/pkg/secret"
 )
 
 func ExampleLoad() {
@@ -24,9 +25,9 @@ secrets:
 	p, err := project.Load(dir)
 	check(err)
 	fmt.Println(p.Functions["price.quote"].URL)
-	secret, err := p.Secret(context.Background(), "acme", "mail")
+	mail, err := p.SecretProvider(nil).Get(context.Background(), secret.Ref{Name: "mail"})
 	check(err)
-	fmt.Println(secret)
+	fmt.Println(mail)
 	// Output:
 	// http://127.0.0.1:9000/quote
 	// sesame

@@ -2,7 +2,6 @@ package project
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,13 +12,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/activity/egress"
-	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
 // FileName is the name of the project file.
@@ -38,6 +35,7 @@ type Project struct {
 	Data      string              `yaml:"data"`
 	Listen    string              `yaml:"listen"`
 	Egress    Egress              `yaml:"egress"`
+	Vault     Vault               `yaml:"vault"`
 
 	dir string
 }
@@ -54,12 +52,6 @@ type Egress struct {
 	Allow []string `yaml:"allow"`
 }
 
-// Secret says where a secret's value is. Exactly one of Env and File is set.
-type Secret struct {
-	Env  string `yaml:"env"`
-	File string `yaml:"file"`
-}
-
 // Load reads the project file of a folder; a folder without one is a project that says nothing.
 func Load(dir string) (*Project, error) {
 	p := &Project{dir: dir, Data: DefaultData, Listen: DefaultListen}
@@ -74,17 +66,15 @@ func Load(dir string) (*Project, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(p); err != nil && !errors.Is(err, io.EOF) { // EOF: nothing but comments
-		return nil, fmt.Errorf("%s: %w: it takes functions, secrets, data, listen and egress", file, err)
+		return nil, fmt.Errorf("%s: %w: it takes functions, secrets, vault, data, listen and egress", file, err)
 	}
 	for name, f := range p.Functions { // order-free: one wrong entry is enough
 		if (len(f.Command) == 0) == (f.URL == "") {
 			return nil, fmt.Errorf("%s: function %s: write either command: [ program, argument ] or url: …", file, name)
 		}
 	}
-	for name, s := range p.Secrets { // order-free: one wrong entry is enough
-		if (s.Env == "") == (s.File == "") {
-			return nil, fmt.Errorf("%s: secret %s: write either env: NAME or file: path", file, name)
-		}
+	if err := p.checkSecrets(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if _, err := p.Guard(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -147,28 +137,4 @@ func host(u *url.URL) string {
 		port = "80"
 	}
 	return net.JoinHostPort(u.Hostname(), port)
-}
-
-// Secret implements worker.Secrets. The value is read when it is needed and kept nowhere.
-func (p *Project) Secret(_ context.Context, _, name string) (string, error) {
-	s, ok := p.Secrets[name]
-	if !ok {
-		return "", workflow.Errorf("secret.unknown", workflow.CategoryWorkflow, "there is no secret %q: name it under secrets in %s", name, FileName)
-	}
-	if s.Env != "" {
-		v, ok := os.LookupEnv(s.Env)
-		if !ok {
-			return "", workflow.Errorf("secret.missing", workflow.CategoryInfrastructure, "secret %q is in the environment variable %s, which is not set", name, s.Env)
-		}
-		return v, nil
-	}
-	file := s.File
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(p.dir, file)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", workflow.Errorf("secret.missing", workflow.CategoryInfrastructure, "secret %q cannot be read from its file", name)
-	}
-	return strings.TrimRight(string(text), "\r\n"), nil
 }

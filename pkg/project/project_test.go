@@ -1,7 +1,6 @@
 package project_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -33,11 +32,12 @@ func TestNoFile(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"functons: {}\n":         "it takes functions, secrets, data, listen and egress",
+		"functons: {}\n":         "it takes functions, secrets, vault, data, listen and egress",
 		"functions: { a: {} }\n": "function a: write either command",
 		"functions: { a: { command: [x], url: 'http://x' } }": "function a: write either command",
-		"secrets: { a: {} }\n":                                "secret a: write either env: NAME or file: path",
-		"secrets: { a: { env: A, file: a } }\n":               "secret a: write either env: NAME or file: path",
+		"secrets: { a: {} }\n":                                "secret a: write one of env: NAME, file: path",
+		"secrets: { a: { env: A, file: a } }\n":               "secret a: write one of env: NAME, file: path",
+		"vault: { lifetime: soon }":                           "vault: lifetime",
 		"egress: { allow: [ 'http://x' ] }\n":                 "is a URL",
 		"data: [1]\n":                                         "wovyr.yaml",
 	} {
@@ -75,26 +75,4 @@ func TestEgress(t *testing.T) {
 	out, err := call(named, `"quote"`)
 	require.NoError(t, err)
 	require.Equal(t, `"/quote"`, out)
-}
-
-func TestSecrets(t *testing.T) {
-	ctx := context.Background()
-	p, err := load(t, "secrets: { a: { env: WOVYR_TEST_SECRET }, b: { file: b.txt }, c: { env: WOVYR_TEST_NOT_SET }, d: { file: missing.txt } }\n")
-	require.NoError(t, err)
-	t.Setenv("WOVYR_TEST_SECRET", "from the environment")
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(p.Data), "b.txt"), []byte("from the file\r\n"), 0o600))
-
-	v, err := p.Secret(ctx, "local", "a")
-	require.NoError(t, err)
-	require.Equal(t, "from the environment", v)
-	v, err = p.Secret(ctx, "local", "b")
-	require.NoError(t, err)
-	require.Equal(t, "from the file", v)
-
-	for name, code := range map[string]string{"c": "secret.missing", "d": "secret.missing", "e": "secret.unknown"} {
-		_, err = p.Secret(ctx, "local", name)
-		var typed *workflow.Error
-		require.ErrorAs(t, err, &typed, name)
-		require.Equal(t, code, typed.Code, name)
-	}
 }

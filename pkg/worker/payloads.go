@@ -11,12 +11,16 @@ import (
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/expr"
+	"github.com/wovyr/wovyr/pkg/secret"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-// Secrets gives the values of secrets to activities (commit protocol: names only in histories). The error is a *workflow.Error.
+// Secrets gives the values of secrets to activities, of whom histories know the names only. A *secret.Vault is one.
 type Secrets interface {
+	// Secret returns a value. The error is a *workflow.Error.
 	Secret(ctx context.Context, tenant, name string) (string, error)
+	// Mask hides all that Secret gave to a tenant's activities so far; nil if that is nothing.
+	Mask(tenant string) *secret.Mask
 }
 
 // Links makes the addresses and tokens that people and services answer at.
@@ -42,7 +46,7 @@ func (w *Worker) document(ctx context.Context, s eventstore.Stream, cmd workflow
 			part.Size = ref.Size
 			part.Open = func(ctx context.Context) (io.ReadCloser, error) { return w.open(ctx, s.Tenant, ref, h.Ref.Path) }
 		} else {
-			v, err := expr.ResolveDeferred(*h.Deferred, w.names(ctx, s, cmd))
+			v, err := w.resolve(ctx, s, cmd, *h.Deferred)
 			if err != nil {
 				return d, err
 			}
@@ -75,33 +79,64 @@ func (w *Worker) open(ctx context.Context, tenant string, ref eventstore.Ref, pa
 	return newPartReader(r, path), nil
 }
 
-// names binds what only the worker knows.
-func (w *Worker) names(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity) func(root string) (expr.Binding, bool) {
-	return func(root string) (expr.Binding, bool) {
-		switch root {
-		case "secrets":
+// resolve evaluates what only the worker that runs the attempt may know.
+func (w *Worker) resolve(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity, d workflow.Deferred) (workflow.Value, error) {
+	var unresolved error // says more than the expression does that did not get the value
+	v, err := expr.ResolveDeferred(d, func(root string) (expr.Binding, bool) {
+		if root == "secrets" {
 			return expr.OfStruct(func(name string) (expr.Binding, bool) {
-				if w.Secrets == nil {
-					return expr.Binding{}, false
+				v, err := w.secret(ctx, s.Tenant, name)
+				if err != nil {
+					unresolved = err
 				}
-				v, err := w.Secrets.Secret(ctx, s.Tenant, name)
 				return expr.OfString(v), err == nil
 			}, nil), true
-		case "callback":
-			if w.Links == nil {
-				return expr.Binding{}, false
-			}
-			url, token := w.Links.Callback(s, cmd.AttemptRef)
-			return fields(map[string]string{"url": url, "token": token}), true
-		case "task":
-			if w.Links == nil {
-				return expr.Binding{}, false
-			}
-			step := strings.TrimSuffix(cmd.Step, "!notify")
-			return fields(map[string]string{"url": w.Links.Task(s, step), "id": s.ID + "/" + step}), true
 		}
+		return w.link(s, cmd, root)
+	})
+	if err != nil && unresolved != nil {
+		return nil, unresolved
+	}
+	return v, err
+}
+
+func (w *Worker) secret(ctx context.Context, tenant, name string) (string, error) {
+	if w.Secrets == nil {
+		return "", workflow.Errorf(secret.CodeUnknown, workflow.CategoryInfrastructure, "this worker has no secrets, so not %q", name)
+	}
+	return w.Secrets.Secret(ctx, tenant, name)
+}
+
+// mask hides the secrets of a tenant; nil hides nothing.
+func (w *Worker) mask(tenant string) *secret.Mask {
+	if w.Secrets == nil {
+		return nil
+	}
+	return w.Secrets.Mask(tenant)
+}
+
+// Masked hides secrets in the answer of an activity that came another way than from its call: by a callback. It knows those that this
+// process gave away.
+func (w *Worker) Masked(tenant string, r workflow.ActivityResult) workflow.ActivityResult {
+	m := w.mask(tenant)
+	r.Error, r.Output.JSON = m.Error(r.Error), m.JSON(r.Output.JSON)
+	return r
+}
+
+// link binds the addresses that people and services answer at.
+func (w *Worker) link(s eventstore.Stream, cmd workflow.RunActivity, root string) (expr.Binding, bool) {
+	if w.Links == nil {
 		return expr.Binding{}, false
 	}
+	switch root {
+	case "callback":
+		url, token := w.Links.Callback(s, cmd.AttemptRef)
+		return fields(map[string]string{"url": url, "token": token}), true
+	case "task":
+		step := strings.TrimSuffix(cmd.Step, "!notify")
+		return fields(map[string]string{"url": w.Links.Task(s, step), "id": s.ID + "/" + step}), true
+	}
+	return expr.Binding{}, false
 }
 
 func fields(values map[string]string) expr.Binding {

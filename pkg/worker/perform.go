@@ -9,6 +9,7 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/secret"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -48,7 +49,7 @@ func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivi
 		return result, cause
 	}
 	typed, after := activity.AsError(run, err)
-	result.Error, result.RetryAfter = typed, int64(after)
+	result.Error, result.RetryAfter = w.mask(d.Stream.Tenant).Error(typed), int64(after)
 	return result, nil
 }
 
@@ -69,9 +70,15 @@ func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity,
 	if err != nil {
 		return activity.Result{}, err
 	}
+	if err := w.fitsKind(ctx, kind, target, with); err != nil {
+		return activity.Result{}, err
+	}
 	task := &activity.Task{
-		Tenant: d.Stream.Tenant, Execution: d.Stream.ID, Step: cmd.Step, Attempt: cmd.Attempt, Fence: cmd.Fence, IdempotencyKey: cmd.Key,
+		Tenant: d.Stream.Tenant, Execution: d.Stream.ID, Workflow: cmd.Workflow, Correlation: cmd.Correlation,
+		Step: cmd.Step, Attempt: cmd.Attempt, Fence: cmd.Fence, IdempotencyKey: cmd.Key,
 		Kind: cmd.Kind, Name: cmd.Name, Target: target, With: with, MaxMemory: cmd.MaxMemory, Beat: pulse.beat,
+		Resolve: func(ctx context.Context, name string) (string, error) { return w.secret(ctx, d.Stream.Tenant, name) },
+		Mask:    func() *secret.Mask { return w.mask(d.Stream.Tenant) },
 		Log: w.Log.With(slog.String("execution", d.Stream.ID), slog.String("step", cmd.Step), slog.Int("attempt", cmd.Attempt)),
 	}
 	if cmd.Timeout > 0 {
@@ -80,7 +87,37 @@ func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity,
 	if task.Entry, err = w.entry(ctx, d, cmd); err != nil {
 		return activity.Result{}, err
 	}
-	return activity.Run(ctx, kind.Activity, task)
+	res, err := activity.Run(ctx, kind.Activity, task)
+	if err == nil && res.Output != nil && !res.Pending && !cmd.Callback {
+		err = w.fitsKindOutput(kind, res.Output)
+	}
+	return res, err
+}
+
+// fitsKind checks what an attempt is to read against the schemas of its kind. An input that is kept by reference and too large for memory is not
+// looked into.
+func (w *Worker) fitsKind(ctx context.Context, kind activity.Kind, target, with activity.Document) error {
+	if e := w.schemas.Check(kind.Target, workflow.Value(target.JSON), activity.CodeInput, "the target of "+string(kind.Name)); e != nil {
+		return activity.NewError(e.Code, "%s", e.Message)
+	}
+	if len(kind.Input) == 0 || with.Size() > activity.MaxInline {
+		return nil
+	}
+	whole, err := with.Whole(ctx)
+	if err != nil {
+		return err
+	}
+	if e := w.schemas.Check(kind.Input, workflow.Value(whole.JSON), activity.CodeInput, "the input of "+string(kind.Name)); e != nil {
+		return activity.NewError(e.Code, "%s", e.Message)
+	}
+	return nil
+}
+
+func (w *Worker) fitsKindOutput(kind activity.Kind, output []byte) error {
+	if e := w.schemas.Check(kind.Output, output, activity.CodeOutput, "the output of "+string(kind.Name)); e != nil {
+		return activity.NewError(e.Code, "%s", e.Message)
+	}
+	return nil
 }
 
 // entry is what an agent loop goes on with; nil for every other attempt.

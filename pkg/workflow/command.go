@@ -17,6 +17,10 @@ type RunActivity struct {
 	LeaseUntil int64  `json:"lease_until,omitempty"`
 	Worker     string `json:"worker,omitempty"` // who runs it, if that is in the history
 
+	// Workflow and Correlation are those of the execution, for whoever is called.
+	Workflow    string `json:"workflow,omitempty"`
+	Correlation string `json:"correlation,omitempty"`
+
 	Kind Kind   `json:"kind"`
 	Name string `json:"name,omitempty"`
 	// Target is the kind's own block, Input its `with`, both rendered; holes are the worker's to fill.
