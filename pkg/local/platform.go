@@ -189,9 +189,14 @@ func (p *Platform) tick(s eventstore.Stream) {
 }
 
 func (p *Platform) handleTask(ctx context.Context, t worker.Task) worker.Answer {
-	a := p.Worker.HandleTask(ctx, worker.Delivery{Task: t, Receive: systemEntropy{}.ID()})
+	a := p.Worker.HandleTask(ctx, received(t))
 	if a.Err != nil && ctx.Err() == nil {
 		p.log.Warn("task comes back", "execution", t.Stream.ID, "step", t.Step, "cause", a.Err)
 	}
 	return a
+}
+
+// received is one receive of a task. It never ends, and the task is handed to nobody else meanwhile.
+func received(t worker.Task) worker.Delivery {
+	return worker.Delivery{Task: t, Receive: systemEntropy{}.ID()}
 }

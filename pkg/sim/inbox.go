@@ -112,7 +112,7 @@ func (q inbox) handle(g *group, receipt int, at *process, batch []letter) {
 		messages[i] = l.Message
 		w.note("%s: message to %s: %s (%s)", at.name(), g.stream.ID, name(l.Message), l.ID)
 	}
-	answers := at.worker.HandleInbox(background(), g.stream, messages)
+	answers := w.consumer.messages(at, g.stream, messages)
 	w.failed(g.stream, answers[len(answers)-1].Err)
 	if err := w.call("answer for messages"); err != nil {
 		return
@@ -135,10 +135,13 @@ func (q inbox) handle(g *group, receipt int, at *process, batch []letter) {
 		w.note("%s: messages to %s come back after %v: %v", at.name(), g.stream.ID, rest, answers[done].Err)
 	}
 	if g.failed > maxReceives {
-		w.violation("%s: the queue gave up on %s: %v", g.stream.ID, name(batch[0].Message), answers[0].Err)
-		g.remove(batch[:1])
+		if w.consumer.gaveUp(&batch[0].Message, nil, answers[0].Err) == nil {
+			g.remove(batch[:1])
+			g.failed = 0
+		}
 	}
-	w.in(rest, func() { q.free(g, receipt) })
+	g.receipt++ // what was put back stays away for that time, not for the visibility that was left
+	w.in(rest, func() { q.free(g, receipt+1) })
 }
 
 func (g *group) has(id string) bool {

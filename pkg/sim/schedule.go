@@ -3,6 +3,7 @@ package sim
 import (
 	"container/heap"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -23,10 +24,14 @@ type happening struct {
 	do     func()
 }
 
-// in lets something happen after a time.
+// in lets something happen after a time; one that is beyond the end of time is never.
 func (s *schedule) in(d time.Duration, do func()) {
 	s.serial++
-	heap.Push(&s.queue, happening{at: s.now + int64(d), tie: s.rng.Uint64(), serial: s.serial, do: do})
+	at := s.now + int64(d)
+	if at < s.now && d > 0 {
+		at = math.MaxInt64
+	}
+	heap.Push(&s.queue, happening{at: at, tie: s.rng.Uint64(), serial: s.serial, do: do})
 }
 
 // step lets the next thing happen; false if there is nothing.

@@ -39,6 +39,8 @@ type parcel struct {
 	receipt int
 	hidden  int64 // until
 	gone    bool
+	// cause is why it came back last.
+	cause error
 }
 
 // Send implements worker.Tasks.
@@ -76,8 +78,9 @@ func (q tasks) deliver(p *parcel) {
 	p.receipt++
 	w.report.Receives = max(w.report.Receives, p.receipt)
 	if p.receipt > maxReceives {
-		p.gone = true
-		w.violation("%s: the queue gave up on the task of %s after %d receives", p.Stream.ID, p.Step, maxReceives)
+		if p.gone = w.consumer.gaveUp(nil, &p.Task, p.cause) == nil; !p.gone {
+			q.hide(p, visibility)
+		}
 		return
 	}
 	q.hide(p, visibility)
@@ -95,7 +98,7 @@ func (q tasks) deliver(p *parcel) {
 func (q tasks) handle(p *parcel, at *process) {
 	w, mine := q.w, p.receipt
 	w.note("%s: task %s %s attempt %d fence %d (%s)", at.name(), p.Stream.ID, p.Step, p.Attempt, p.Fence, p.ID)
-	a := at.worker.HandleTask(background(), worker.Delivery{
+	a := w.consumer.task(at, worker.Delivery{
 		Task: p.Task, Receive: entropy{w}.ID(), Until: at.now() + int64(invocation),
 		Extend: func(_ context.Context, d time.Duration) error {
 			err := w.call("extend a task")
@@ -105,6 +108,7 @@ func (q tasks) handle(p *parcel, at *process) {
 			return err
 		},
 	})
+	p.cause = a.Err
 	w.failed(p.Stream, a.Err)
 	if err := w.call("answer for a task"); err != nil {
 		return

@@ -27,27 +27,34 @@ type world struct {
 	payloads  *memory.Payloads
 	programs  *worker.Programs
 	processes [len(classes)][]*process
-	running   *routine
-	groups    map[eventstore.Stream]*group
-	taken     map[string]int64
-	entry     map[eventstore.Stream]int64
-	runs      []*run
-	ledgers   map[eventstore.Stream]*ledger
-	report    Report
+	// consumer is who handles what the queues hand out: the workers.
+	consumer consumer
+	running  *routine
+	groups   map[eventstore.Stream]*group
+	taken    map[string]int64
+	entry    map[eventstore.Stream]int64
+	runs     []*run
+	ledgers  map[eventstore.Stream]*ledger
+	report   Report
 	// outage is when the store is there again.
 	outage int64
 	// swept counts the sweeps that came to their end.
 	swept int
 }
 
-// Run makes one run.
-func Run(c Config) (Report, error) {
+func newWorld(c Config) *world {
 	w := &world{
 		schedule: schedule{now: epoch, rng: rand.New(rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15))},
 		config:   c, store: memory.New(), payloads: memory.NewPayloads(0), report: Report{Seed: c.Seed, Outcomes: map[string]int{}},
 		groups: map[eventstore.Stream]*group{}, taken: map[string]int64{}, entry: map[eventstore.Stream]int64{}, ledgers: map[eventstore.Stream]*ledger{},
 	}
-	w.programs = worker.NewPrograms(w.store)
+	w.programs, w.consumer = worker.NewPrograms(w.store), workers{w}
+	return w
+}
+
+// Run makes one run.
+func Run(c Config) (Report, error) {
+	w := newWorld(c)
 	if err := w.deploy(); err != nil {
 		return Report{}, err
 	}
