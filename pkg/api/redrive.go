@@ -8,6 +8,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/client"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
 // redrive starts a new execution that goes on where an ended one failed or was cancelled.
@@ -47,7 +48,7 @@ func (s *Server) redrive(r *http.Request) (answer, error) {
 
 // known reports whether an error says more by its type than by its text.
 func known(err error) bool {
-	return errors.As(err, new(*worker.UnknownWorkflowError)) || errors.As(err, new(*worker.KeyReusedError)) || errors.Is(err, eventstore.ErrUnavailable) ||
+	return errors.As(err, new(*workflow.Error)) || errors.As(err, new(*worker.UnknownWorkflowError)) || errors.As(err, new(*worker.KeyReusedError)) || errors.Is(err, eventstore.ErrUnavailable) ||
 		errors.Is(err, eventstore.ErrUnknownOutcome) || errors.Is(err, worker.ErrContended)
 }
 

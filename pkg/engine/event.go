@@ -138,7 +138,7 @@ func (t *Turn) fitsEvent(in inst, ev *workflow.EarlyEvent) bool {
 				continue
 			}
 		}
-		if t.fitsSchema(w.Schema, ev.Data) {
+		if t.misfit(w.Schema, ev.Data) == "" {
 			return true
 		}
 	}

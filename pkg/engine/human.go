@@ -207,8 +207,10 @@ func (t *Turn) onTaskDecision(d workflow.TaskDecision) error {
 		t.ask(in)
 		t.notify(in)
 	case workflow.VerdictApprove:
-		if form := in.node.step.Human.Form; !t.fitsSchema(form, d.Answer) {
-			return refuse(d, "the answer does not satisfy the form of the task")
+		if form := in.node.step.Human.Form; len(form) > 0 {
+			if wrong := t.misfit(form, d.Answer); wrong != "" {
+				return refuse(d, "the answer does not fit the form of the task: %s", wrong)
+			}
 		}
 		t.emit(e)
 		t.endSides(in)

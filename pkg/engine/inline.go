@@ -290,8 +290,8 @@ func runContinueAsNew(t *Turn, in inst) {
 	if err == nil && t.s.Ending != nil {
 		err = workflow.Errorf("continue_as_new.ending", workflow.CategoryWorkflow, "the execution ends as %s: a step of on_exit cannot go on as a new one", t.s.Ending.Outcome)
 	}
-	if err == nil && !t.fitsSchema(t.p.def.Input, input) {
-		err = workflow.Errorf("input.invalid", workflow.CategoryWorkflow, "the input of the new execution does not satisfy the schema of the workflow's input")
+	if err == nil {
+		err = t.inputMisfit(input)
 	}
 	if err != nil {
 		t.failStart(in, err)

@@ -11,6 +11,9 @@ func (t *Turn) start(in workflow.Start) error {
 		return refuse(in, "it must name execution, tenant and workflow")
 	}
 	started, err := t.firstValues(in)
+	if err == nil && in.Origin.Parent != nil && in.Origin.Shard == nil {
+		err = t.inputMisfit(in.Input)
+	}
 	t.create(in)
 	if err != nil {
 		t.emit(workflow.WorkflowStarted{})
@@ -33,6 +36,15 @@ func (t *Turn) create(in workflow.Start) {
 	})
 	t.emit(workflow.WorkflowValidated{})
 	t.emit(workflow.WorkflowScheduled{})
+}
+
+// inputMisfit is the error of an input that the schema of the workflow refuses. Whoever starts an execution from outside is refused before
+// anything is stored; a parent, and an execution that goes on as a new one, are told in this way.
+func (t *Turn) inputMisfit(input workflow.Payload) *workflow.Error {
+	if wrong := t.misfit(t.p.def.Input, input); wrong != "" {
+		return workflow.Errorf("input.invalid", workflow.CategoryWorkflow, "the input of workflow %s does not fit its JSON Schema: %s", t.p.def.Name, wrong)
+	}
+	return nil
 }
 
 // firstValues evaluates limits and variables of a new execution. They may read its input and the execution itself.

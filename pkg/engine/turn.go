@@ -17,9 +17,9 @@ type Env struct {
 	Worker string
 	// By is the message under whose guard the commit is made (commit protocol, point 4); empty for none.
 	By string
-	// Valid reports whether a value satisfies a JSON Schema; a pure function, nil accepts everything. It is the shell's
-	// because the core stands without a library for schemas.
-	Valid func(schema, value workflow.Value) bool
+	// Misfit says how a value breaks a JSON Schema, in words for people, or "" if it satisfies it; a pure function, nil accepts
+	// everything. It is the shell's because the core stands without a library for schemas.
+	Misfit func(schema, value workflow.Value) string
 }
 
 // Decision is what inputs led to. Events must be durable before any command is carried out; before the events are
@@ -283,9 +283,12 @@ func (t *Turn) Decision() Decision {
 	return d
 }
 
-// fitsSchema reports whether data satisfies a schema. Data kept by reference is not looked into.
-func (t *Turn) fitsSchema(schema workflow.Value, data workflow.Payload) bool {
-	return len(schema) == 0 || t.env.Valid == nil || len(data.Holes) > 0 || t.env.Valid(schema, orNull(data).JSON)
+// misfit says how data breaks a schema; "" if it does not. Data kept by reference is not looked into.
+func (t *Turn) misfit(schema workflow.Value, data workflow.Payload) string {
+	if len(schema) == 0 || t.env.Misfit == nil || len(data.Holes) > 0 {
+		return ""
+	}
+	return t.env.Misfit(schema, orNull(data).JSON)
 }
 
 // settle lets the workflow wait if nothing moves any more.

@@ -230,6 +230,28 @@ steps:
 		require.Equal(t, `{"a":1}`, n.End.Output.JSON.String())
 		require.Equal(t, *parent, n.Parent)
 	})
+	t.Run("with an input that its schema refuses", func(t *testing.T) {
+		p := compile(t, "input: { schema: { type: object } }\nsteps: { a: { function: f } }")
+		start := func(origin workflow.Origin, misfit string) Decision {
+			env := Env{Now: epoch, Misfit: func(schema, v workflow.Value) string {
+				require.Equal(t, `{"type":"object"} 5`, schema.String()+" "+v.String())
+				return misfit
+			}}
+			d, err := Decide(p, nil, workflow.Start{Execution: "p/c/1", Tenant: "acme", Workflow: "test", Origin: origin, Input: workflow.Inline(workflow.Value("5"))}, env)
+			require.NoError(t, err)
+			return d
+		}
+		child := workflow.Origin{Parent: &workflow.Parent{Execution: "p", Step: "c", Child: "p/c/1"}}
+		d := start(child, "want object")
+		require.Equal(t, "Failed", d.State.Status.String())
+		require.Len(t, d.Commands, 1, "nothing was begun")
+		end := d.Commands[0].(workflow.NotifyParent).End
+		require.Equal(t, "input.invalid", end.Error.Code)
+		require.Contains(t, end.Error.Message, "want object")
+		for _, d := range []Decision{start(child, ""), start(workflow.Origin{}, "whoever starts it has looked")} {
+			require.Equal(t, "Running", d.State.Status.String())
+		}
+	})
 	t.Run("too deep", func(t *testing.T) {
 		p := compile(t, replace(doc, "} } }", "} }, on_error: [ { continue: '${ error.code }' } ] }"))
 		parent := &workflow.Parent{Execution: "p", Step: "c", Child: "p/c/1", Depth: MaxDepth - 1}

@@ -40,5 +40,10 @@ func fits(schema, v workflow.Value) error {
 	return err
 }
 
-// valid is fits as the engine asks it.
-func valid(schema, v workflow.Value) bool { return fits(schema, v) == nil }
+// misfit is fits as the engine asks it.
+func misfit(schema, v workflow.Value) string {
+	if err := fits(schema, v); err != nil {
+		return err.Error()
+	}
+	return ""
+}

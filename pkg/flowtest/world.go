@@ -138,7 +138,7 @@ func (w *world) start(s *subject, in workflow.Start) error {
 	if w.runs[in.Execution] != nil {
 		return nil
 	}
-	if len(s.def.Input) > 0 && in.Origin.Shard == nil {
+	if len(s.def.Input) > 0 && in.Origin == (workflow.Origin{}) { // others are checked by the engine
 		if err := fits(s.def.Input, in.Input.JSON); err != nil {
 			return fmt.Errorf("the input does not fit the schema of workflow %s: %w", s.def.Name, err)
 		}
@@ -168,7 +168,7 @@ func (w *world) decide(x *run, in workflow.Input) error {
 	if w.decided++; w.decided > maxDecisions {
 		return fmt.Errorf("the case does not end: after %d decisions it is still going on", maxDecisions)
 	}
-	t := engine.NewTurn(x.subject.program, x.state, engine.Env{Now: w.now, Worker: testWorker, Valid: valid})
+	t := engine.NewTurn(x.subject.program, x.state, engine.Env{Now: w.now, Worker: testWorker, Misfit: misfit})
 	refused := t.Handle(in)
 	d := t.Decision()
 	x.state = d.State

@@ -56,6 +56,15 @@ func (c *Checker) Check(schema, value workflow.Value, code, what string) *workfl
 	return workflow.Errorf(code, workflow.CategoryWorkflow, "%s is not JSON: %v", what, err)
 }
 
+// Misfit says how a value breaks a schema; "" if it satisfies it.
+func (c *Checker) Misfit(schema, value workflow.Value) string {
+	wrong := c.Check(schema, value, "schema", "it")
+	if wrong == nil {
+		return ""
+	}
+	return strings.TrimPrefix(wrong.Message, "it does not fit its JSON Schema: ")
+}
+
 // Fits reports whether a value satisfies a schema.
 func (c *Checker) Fits(schema, value workflow.Value) bool {
 	return c.Check(schema, value, "schema", "the value") == nil

@@ -19,7 +19,7 @@ type RedriveRequest struct {
 	Version string
 	// From are steps that run again, with all that follows on them; empty: those that did not end well.
 	From []string
-	// Input replaces the input; nil keeps it.
+	// Input replaces the input; nil keeps it. It is inline.
 	Input *workflow.Payload
 	By    string
 }
@@ -47,13 +47,23 @@ func (w *Worker) Redrive(ctx context.Context, r RedriveRequest) (Started, error)
 	if err != nil {
 		return Started{}, err
 	}
+	if r.Input != nil {
+		if misfit := w.schemas.Check(program.Definition().Input, r.Input.JSON, "input.invalid", "the input"); misfit != nil {
+			return Started{}, misfit
+		}
+	}
 	start, err := engine.Redrive(program, history, engine.RedriveOptions{Execution: id, By: r.By, From: r.From, Input: r.Input,
 		Definition: strconv.FormatUint(d.Version, 10), Hash: d.Hash.String()})
 	if err != nil {
 		return Started{}, err
 	}
+	if r.Input != nil {
+		if start.Input, err = w.input(ctx, start, program, r.Input.JSON); err != nil {
+			return Started{}, err
+		}
+	}
 	start.Key = r.Key
 	return w.launch(ctx, start, func(first workflow.WorkflowCreated) bool {
-		return first.Origin.Redrive != nil && first.Origin.Redrive.Of == r.Stream.ID
+		return first.Origin.Redrive != nil && first.Origin.Redrive.Of == r.Stream.ID && sameInput(first.Input, start.Input)
 	})
 }
