@@ -22,7 +22,7 @@ KILLS    ?= 200
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nVariables: PKG=./pkg/fsm (which packages), RUN=TestName (which tests), BENCH=Name, FUZZTIME=60s, SEEDS=20000\n'
 	@printf 'First time here: README.md, then ARCHITECTURE.md ("Where to make which change").\n'
 
@@ -84,6 +84,10 @@ chaos: ## Kill `wovyr run` KILLS times (200) in the middle, and run it again
 .PHONY: bench
 bench: ## Benchmarks with allocations (PKG, BENCH)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+.PHONY: bench-peers
+bench-peers: ## The engine beside others on this machine (bench/peers/README.md): needs PostgreSQL, npm and 20 minutes
+	$(GO) run ./bench/peers
 
 .PHONY: cover
 cover: ## Coverage: bin/cover.html, and the total here (PKG)

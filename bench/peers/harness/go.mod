@@ -1,0 +1,3 @@
+module github.com/wovyr/wovyr/bench/peers/harness
+
+go 1.26.0
