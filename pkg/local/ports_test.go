@@ -14,7 +14,7 @@ import (
 
 // TestPorts runs the contract of the ports on the queues and timers of this package, in virtual time.
 func TestPorts(t *testing.T) {
-	traits := porttest.Traits{Virtual: true, Exact: true, Late: time.Millisecond, Patience: 24 * time.Hour, Receives: maxReceives, Horizon: window,
+	traits := porttest.Traits{Virtual: true, Exact: true, Late: time.Millisecond, Patience: time.Hour, Receives: maxReceives, Horizon: window,
 		Classes: []string{worker.DefaultClass}}
 	porttest.Run(t, traits, func(t *testing.T, c porttest.Consumer, test func(*testing.T, porttest.Platform)) {
 		synctest.Test(t, func(t *testing.T) {

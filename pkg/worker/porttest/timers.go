@@ -58,6 +58,7 @@ func (s *sleepers) woken(m worker.Message, _ int) worker.Answer {
 	s.open[m.Stream] = list
 	d.mu.Unlock()
 	if len(list) > 0 {
+		d.Pass(breath)
 		if err := d.Timers.Arm(d.ctx, m.Stream, slices.Min(list), false); err != nil {
 			return back(d.rest(), err)
 		}
@@ -146,6 +147,11 @@ func testTimerOrder(d *desk) {
 		}
 	}
 	s.wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range orders {
+		d.notLate(times[0], s.first[stream(i)])
+	}
 }
 
 // testCoarse: such a timer may come late or not at all, but not early.
