@@ -295,9 +295,12 @@ steps:
   lp: { loop: { max: 2, on_max: stop, steps: { v: { value: { n: 1 } }, w: { value: '${ steps.v.output.n }' } } } }
   race: { race: { a: { steps: { x: { value: 1 } } }, b: { steps: { y: { value: 2 } } } } }
   grp: { group: { output: { total: '${ steps.v.output.n + 1 }' }, steps: { v: { value: { n: 1 } } } } }
+  whole: { group: { steps: { v: { value: { n: 1 } }, w: { value: '${ steps.v.output.n }' } } } }
   good:
     value:
       - '${ steps.fn.output.id + "!" }'
+      - '${ steps.whole.output.v.n + steps.whole.output.w + steps.lp.output.v.n }'
+      - '${ steps.each.output.count + steps.each.output["failed"] + steps.each.output.ref.size() + steps.each.output.?count.orValue(1) }'
       - '${ steps.any.output.x.y }'
       - '${ steps.web.output.status == 200 && steps.web.output.body.x }'
       - '${ steps.ask.output.decision == "approved" && steps.ask.output.answer.ok && steps.ask.output.by != "" }'
@@ -320,7 +323,13 @@ steps:
       - '${ steps.start.output.id }' #! expression-name
       - '${ steps.val.output.n + "x" }' #! expression-type
       - '${ steps.each.output + 1 }' #! expression-type
-      - '${ steps.lp.output.v }' #! expression-name
+      - '${ steps.lp.output.x }' #! expression-name
+      - '${ steps.whole.output.x }' #! expression-name
+      - '${ steps.whole.output.v.m }' #! expression-name
+      - '${ steps.each.output.counts }' #! expression-type
+      - '${ steps.each.output["counts"] }' #! expression-type
+      - '${ steps.each.output.ref + 1 }' #! expression-type
+      - '${ steps.each.output[0].count }' #! expression-type
       - '${ steps.race.output.win }' #! expression-name
       - '${ steps.grp.output.v }' #! expression-name
       - '${ steps.fn.outputs }' #! expression-name

@@ -60,7 +60,9 @@ func (a *analysis) fixedOutput(st *workflow.Step) *expr.Type {
 		return startedType
 	case st.Switch != nil:
 		return expr.ListOf(expr.String)
-	case st.Foreach != nil, st.Loop != nil && st.Loop.Collect != nil:
+	case st.Foreach != nil:
+		return manifestOr(expr.Dyn)
+	case st.Loop != nil && st.Loop.Collect != nil:
 		return expr.ListOf(expr.Dyn)
 	case st.Race != nil:
 		return expr.Record(map[string]*expr.Type{"winner": expr.String, "output": expr.Dyn}, true)
@@ -80,17 +82,22 @@ func (a *analysis) outputType(u *unit) *expr.Type {
 	case st.Match != nil:
 		return u.matched()
 	case st.Foreach != nil:
-		return expr.ListOf(a.collectType(u, "/foreach/collect", func() *expr.Type { return a.singleOutput(u.inner[0]) }))
+		return manifestOr(a.collectType(u, "/foreach/collect", func() *expr.Type { return a.singleOutput(u.inner[0]) }))
 	case st.Loop != nil && st.Loop.Collect != nil:
 		return expr.ListOf(u.site("/loop/collect").typ)
 	case st.Loop != nil:
-		return a.lastOutputs(u.inner[0])
+		return a.allOutputs(u.inner[0])
 	case st.Group != nil:
-		return a.collectType(u, "/group/output", func() *expr.Type { return a.lastOutputs(u.inner[0]) })
+		return a.collectType(u, "/group/output", func() *expr.Type { return a.allOutputs(u.inner[0]) })
 	case st.Race != nil:
 		return expr.Record(map[string]*expr.Type{"winner": expr.String, "output": a.raceOutput(u)}, true)
 	}
 	return a.fixedOutput(st)
+}
+
+// manifestOr is what a foreach yields: the list of what was collected or, of very many items, a manifest in its place (semantics 35).
+func manifestOr(item *expr.Type) *expr.Type {
+	return expr.ListOf(item).Or(map[string]*expr.Type{"count": expr.Int, "failed": expr.Int, "ref": expr.String})
 }
 
 func (a *analysis) collectType(u *unit, where string, otherwise func() *expr.Type) *expr.Type {
@@ -105,6 +112,15 @@ func (a *analysis) lastOutputs(b *block) *expr.Type {
 	fields := map[string]*expr.Type{}
 	for _, name := range b.body.Last {
 		fields[name] = a.outputOf(b.named[name])
+	}
+	return expr.Record(fields, true)
+}
+
+// allOutputs is the type of the outputs of all steps of a body, by name: what a group and the last iteration of a loop yield.
+func (a *analysis) allOutputs(b *block) *expr.Type {
+	fields := map[string]*expr.Type{}
+	for _, u := range b.units {
+		fields[u.step.Name] = a.outputOf(u)
 	}
 	return expr.Record(fields, true)
 }

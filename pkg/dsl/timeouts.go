@@ -128,6 +128,9 @@ func retryTime(r *workflow.Retry) time.Duration {
 func (a *analysis) checkTask(u *unit) {
 	h := u.step.Human
 	limit, ok := length(u.step.WaitTimeout)
+	if other, both := length(u.step.Timeout); both && (!ok || other < limit) {
+		limit, ok = other, true
+	}
 	if h == nil || !ok {
 		return
 	}
@@ -148,7 +151,7 @@ func (a *analysis) checkTask(u *unit) {
 func (a *analysis) checkEndless(u *unit) {
 	st := u.step
 	waits := st.Human != nil || st.Event != nil || st.Call != nil && st.Call.Callback
-	if !waits || st.WaitTimeout != nil || a.def.Limits.Timeout != nil && !u.exit {
+	if !waits || st.WaitTimeout != nil || st.Timeout != nil || a.def.Limits.Timeout != nil && !u.exit {
 		return
 	}
 	if st.Human != nil && len(st.Human.Escalate) > 0 {

@@ -295,10 +295,12 @@ func (l *ledger) connectStep(u *unit) {
 	case st.Match != nil:
 		out.flow(nil, l.matched[u], nil)
 	case st.Loop != nil && st.Loop.Collect == nil, st.Group != nil && st.Group.Output == nil:
-		l.flowLast(out, nil, u.inner[0], false)
+		for _, inner := range u.inner[0].units {
+			out.flow([]string{inner.step.Name}, l.outputs[inner], nil)
+		}
 	case st.Race != nil:
 		for _, b := range u.inner {
-			l.flowLast(out, []string{"output"}, b, true)
+			l.flowLast(out, []string{"output"}, b)
 		}
 	}
 }
@@ -312,10 +314,10 @@ func standInPlace(u *unit, p pick) []string {
 }
 
 // flowLast lets the outputs of the last steps of a body flow into a holder: by name, or of a single one as it stands.
-func (l *ledger) flowLast(into *holder, prefix []string, b *block, single bool) {
+func (l *ledger) flowLast(into *holder, prefix []string, b *block) {
 	for _, name := range b.body.Last {
 		to := prefix
-		if !single || len(b.body.Last) > 1 {
+		if len(b.body.Last) > 1 {
 			to = slices.Concat(prefix, []string{name})
 		}
 		into.flow(to, l.outputs[b.named[name]], nil)
@@ -327,7 +329,7 @@ func (l *ledger) connectForeach(u *unit) {
 	for _, into := range []*holder{l.outputs[u], l.collected[u]} {
 		collect := u.site("/foreach/collect")
 		if collect == nil {
-			l.flowLast(into, item, u.inner[0], true)
+			l.flowLast(into, item, u.inner[0])
 			continue
 		}
 		for _, f := range collect.flows() {
@@ -396,28 +398,32 @@ func (l *ledger) readAllVars(s *site, r expr.Read) {
 	}
 }
 
-// readLast: where nothing else is said, a body yields the outputs of its last steps.
+// readLast: where nothing else is said, a body yields the outputs of its last steps; that of a loop or a group, those of all its steps.
 func (l *ledger) readLast() {
 	for _, b := range l.blocks {
-		if l.yieldsLast(b) {
-			for _, name := range b.body.Last {
-				l.outputs[b.named[name]].ask(nil, askPass)
-			}
+		for _, u := range l.yielded(b) {
+			l.outputs[u].ask(nil, askPass)
 		}
 	}
 }
 
-func (l *ledger) yieldsLast(b *block) bool {
+// yielded are the steps of a body whose outputs are its own.
+func (l *ledger) yielded(b *block) []*unit {
+	var last []*unit
+	for _, name := range b.body.Last {
+		last = append(last, b.named[name])
+	}
 	if b.owner == nil {
-		return l.def.Output == nil
+		if l.def.Output != nil {
+			return nil
+		}
+		return last
 	}
 	switch st := b.owner.step; {
-	case st.Foreach != nil:
-		return st.Foreach.Collect == nil
-	case st.Loop != nil:
-		return st.Loop.Collect == nil
-	case st.Group != nil:
-		return st.Group.Output == nil
+	case st.Foreach != nil && st.Foreach.Collect != nil, st.Loop != nil && st.Loop.Collect != nil, st.Group != nil && st.Group.Output != nil:
+		return nil
+	case st.Loop != nil, st.Group != nil:
+		return b.units
 	}
-	return true
+	return last
 }

@@ -86,10 +86,10 @@ func (a *analysis) checkPolicies(u *unit) {
 		return
 	}
 	call, child := st.Call != nil, st.Child != nil
-	waits := st.Human != nil || st.Event != nil || call && st.Call.Callback
+	lasts := child || st.Human != nil || st.Event != nil || st.Timer != nil || len(u.inner) > 0
 	for _, p := range []policy{
-		{"timeout", st.Timeout != nil, call || child || len(u.inner) > 0, "of a step that waits, write `wait_timeout`"},
-		{"wait_timeout", st.WaitTimeout != nil, waits, "write `timeout`"},
+		{"timeout", st.Timeout != nil, call || lasts, "leave it out: such a step takes no time"},
+		{"wait_timeout", st.WaitTimeout != nil, lasts || call && st.Call.Callback, "write `timeout`"},
 		{"schedule_timeout", st.ScheduleTimeout != nil, call, "leave it out"},
 		{"heartbeat", st.Heartbeat != nil, call, "leave it out"},
 		{"retry", st.Retry != nil, call || child, "retry the steps that call something"},

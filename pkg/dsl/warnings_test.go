@@ -132,13 +132,13 @@ steps:
 		"words that a kind ignores": `
 limits: { timeout: 1d }
 steps:
-  a: { timer: { for: 1h }, timeout: 1h, wait_timeout: 1h } #! policy-ignored policy-ignored
+  a: { timer: { for: 1h }, timeout: 1h, wait_timeout: 1h }
   b: { value: 1, retry: { attempts: 2 }, needs: [ a ] } #! policy-ignored
   c: { switch: [ { else: d } ], heartbeat: 1s, schedule_timeout: 1s } #! policy-ignored policy-ignored
   d: { group: { steps: { x: { function: f } } }, timeout: 1h, retry: { attempts: 2 }, idempotent: true } #! policy-ignored policy-ignored
   e: { function: f, wait_timeout: 1h } #! policy-ignored
-  g: { human: { title: x }, timeout: 1h, limits: { max_memory: 1MiB }, max_recoveries: 1 } #! policy-ignored policy-ignored policy-ignored
-  h: { workflow: { name: w }, timeout: 1h, wait_timeout: 1h, retry: { attempts: 2 }, schedule_timeout: 1m } #! policy-ignored policy-ignored
+  g: { human: { title: x }, timeout: 1h, limits: { max_memory: 1MiB }, max_recoveries: 1 } #! policy-ignored policy-ignored
+  h: { workflow: { name: w }, timeout: 1h, wait_timeout: 1h, retry: { attempts: 2 }, schedule_timeout: 1m } #! policy-ignored
   i: { function: f, timeout: 1h, heartbeat: 1s, schedule_timeout: 1s, idempotent: true, max_recoveries: 1, limits: { max_memory: 1MiB } }
 `,
 		"repeating what must not be repeated": `

@@ -162,6 +162,11 @@ func (c *checker) fieldOf(of *Type, key string, at place) *Type {
 	case kindNull:
 		return Null
 	case kindMap:
+	case kindList:
+		if f := of.field(key); f != nil {
+			return f.typ
+		}
+		fallthrough
 	default:
 		x := failf(CodeType, "%s has no field `%s`", of, key)
 		if of.kind == kindList {
@@ -209,6 +214,11 @@ func (c *checker) elementOf(n *indexing, of, index *Type) *Type {
 	case kindDyn, kindNull:
 		return of
 	case kindList:
+		if l, ok := n.index.(*literal); ok && len(of.fields) > 0 {
+			if key, ok := l.val.(string); ok {
+				return c.fieldOf(of, key, l.place)
+			}
+		}
 		if !index.isNumber() && index.kind != kindDyn {
 			return c.fail(n.index.where(), failf(CodeType, "the index of a list is an int, not %s", index))
 		}

@@ -12,7 +12,7 @@ import (
 type Type struct {
 	kind   typeKind
 	elem   *Type   // of a list or optional; of a map: of values whose key is no field
-	fields []field // of a map, sorted by name
+	fields []field // of a map, sorted by name; of a list: of the map that may stand in its place
 	open   openness
 	null   bool // or null
 }
@@ -72,6 +72,13 @@ var (
 
 // ListOf is the type of lists of elem.
 func ListOf(elem *Type) *Type { return &Type{kind: kindList, elem: elem} }
+
+// Or is a list or, in its place, a map with these fields: both ways to read it are possible, and which of them works shows when it is read.
+func (t *Type) Or(fields map[string]*Type) *Type {
+	c := *t
+	c.fields = Record(fields, true).fields
+	return &c
+}
 
 // MapOf is the type of maps with any keys and values of type elem.
 func MapOf(elem *Type) *Type { return &Type{kind: kindMap, elem: elem} }
@@ -180,7 +187,7 @@ func (t *Type) String() string {
 	switch {
 	case t.kind == kindVariable:
 		s = t.fields[0].name
-	case len(t.fields) > 0:
+	case t.kind == kindMap && len(t.fields) > 0:
 		s = "{" + strings.Join(t.fieldNames(), ", ") + "}"
 		if t.open != oneOfUs {
 			s = s[:len(s)-1] + ", …}"
@@ -227,7 +234,9 @@ func (j *joiner) join(a, b *Type) *Type {
 	case a.kind != b.kind:
 		return Dyn
 	case a.kind == kindList:
-		return ListOf(j.join(a.elem, b.elem))
+		t := ListOf(j.join(a.elem, b.elem))
+		t.fields = slices.Concat(a.fields, b.fields)[:max(len(a.fields), len(b.fields))] // of one, or the same of both
+		return t
 	case a.kind == kindOptional:
 		return optionalOf(j.join(a.elem, b.elem))
 	case a.kind == kindMap:
