@@ -57,14 +57,14 @@ func (d *dev) run(ctx context.Context, files []string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	n, err := openNode(ctx, node.Options{Project: proj, Data: d.data, Functions: d.env.Functions, Listen: d.listen, Log: quietLog(d.env.Err)})
+	n, err := openNode(ctx, node.Options{Project: proj, Data: d.data, Functions: d.env.Functions, Listen: d.listen, Trouble: trouble(d.env), Log: quietLog(d.env.Err)})
 	if err != nil {
 		return err
 	}
 	for _, doc := range docs {
 		deployed, fresh, err := n.Worker.Deploy(ctx, node.Tenant, doc.definition)
 		if err != nil {
-			return err
+			return ofStore(err)
 		}
 		fmt.Fprintf(d.env.Err, "%s: %s\n", doc.file, deployedAs(deployed.Workflow, deployed.Version, fresh))
 	}

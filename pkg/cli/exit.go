@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/eventstore/sqlite"
 )
 
 // The exit codes.
@@ -50,6 +51,11 @@ func brokenHistory(err error) error {
 	return err
 }
 
+// diskFault reports whether the disk is to blame for an error, or whoever wrote into the store's file.
+func diskFault(err error) bool {
+	return errors.As(err, new(*sqlite.DamagedError)) || errors.As(err, new(*sqlite.DiskFullError)) || errors.As(err, new(*sqlite.BrokenError))
+}
+
 // codeOf gives the exit code of a command's error.
 func codeOf(err error) int {
 	switch {
@@ -59,7 +65,7 @@ func codeOf(err error) int {
 		return exitInterrupted
 	case errors.Is(err, client.ErrUnreachable):
 		return exitUnreachable
-	case errors.Is(err, errNotCompleted), errors.Is(err, errTestsFailed), errors.As(err, new(failure)):
+	case errors.Is(err, errNotCompleted), errors.Is(err, errTestsFailed), errors.As(err, new(failure)), diskFault(err):
 		return exitFailed
 	}
 	return exitRefused

@@ -113,7 +113,7 @@ func (r *run) run(ctx context.Context, files []string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	progress := newProgress(r.env)
-	n, err := openNode(ctx, node.Options{Project: proj, Data: r.data, Functions: r.env.Functions, Committed: progress.committed, Log: quietLog(r.env.Err)})
+	n, err := openNode(ctx, node.Options{Project: proj, Data: r.data, Functions: r.env.Functions, Committed: progress.committed, Trouble: trouble(r.env), Log: quietLog(r.env.Err)})
 	if err != nil {
 		return err
 	}
@@ -121,10 +121,13 @@ func (r *run) run(ctx context.Context, files []string) error {
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- n.Run(work, r.grace) }()
+	go func() {
+		ended <- n.Run(work, r.grace)
+		cancel() // it may have ended by itself
+	}()
 	view, err := r.follow(work, n, docs, input, plan)
 	cancel()
-	if runErr := <-ended; err == nil && runErr != nil {
+	if runErr := <-ended; runErr != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = failure{runErr}
 	}
 	switch {
@@ -133,6 +136,8 @@ func (r *run) run(ctx context.Context, files []string) error {
 			fmt.Fprintf(r.env.Err, "Interrupted. Execution %s is kept: run the same command again, and it goes on.\n", progress.execution)
 		}
 		return errInterrupted
+	case errors.As(err, new(*eventstore.CorruptError)):
+		return fmt.Errorf("%s: %w", n.Store.File(), err)
 	case err != nil:
 		return err
 	}
@@ -169,7 +174,7 @@ func dataFlag(data string) string {
 func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input workflow.Value, plan map[string]workflow.TaskDecision) (*client.Execution, error) {
 	for _, d := range docs {
 		if _, _, err := n.Worker.Deploy(ctx, node.Tenant, d.definition); err != nil {
-			return nil, err
+			return nil, ofStore(err)
 		}
 	}
 	name := docs[0].definition.Name
@@ -181,7 +186,7 @@ func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input w
 	if id == "" {
 		started, err := n.Worker.Start(ctx, worker.StartRequest{Tenant: node.Tenant, Workflow: name, Key: r.key, Input: input, By: startedBy})
 		if err != nil {
-			return nil, err
+			return nil, ofStore(err)
 		}
 		id = started.Execution
 		progress.begin(id, name, started.Definition, started.Existed)
@@ -237,6 +242,28 @@ func machine(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return failure{err}
+}
+
+// ofStore makes an error of the store a failure of the machine.
+func ofStore(err error) error {
+	if errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, eventstore.ErrUnknownOutcome) {
+		return failure{err}
+	}
+	return err
+}
+
+// trouble says on standard error why nothing moves, and when it does again.
+func trouble(env Environment) func(error) {
+	return func(err error) {
+		if err == nil {
+			fmt.Fprintln(env.Err, "The store works again: work goes on.")
+			return
+		}
+		if full := (*sqlite.DiskFullError)(nil); errors.As(err, &full) {
+			err = full // without the way that it came
+		}
+		fmt.Fprintf(env.Err, "Nothing can be stored: %v\nIt is tried again until it works. Nothing is lost, also if you stop this process and start it again.\n", err)
+	}
 }
 
 // open looks for an execution of the workflow with this input that an earlier run left open.

@@ -135,7 +135,7 @@ type CorruptError struct {
 
 // Error names the place and the reason.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("history %s is corrupt at %d: %s", e.Stream, e.First, e.Reason)
+	return fmt.Sprintf("history %s is corrupt at %d: %s: it was changed after it was written; put a backup of the store in its place (other executions are not concerned)", e.Stream, e.First, e.Reason)
 }
 
 // CorruptPayloadError tells that the bytes of a payload are not those that were put.
@@ -146,5 +146,5 @@ type CorruptPayloadError struct {
 
 // Error names the payload and the reason.
 func (e *CorruptPayloadError) Error() string {
-	return fmt.Sprintf("payload %s is corrupt: %s", e.Ref, e.Reason)
+	return fmt.Sprintf("payload %s is corrupt: %s: put the file from a backup in its place", e.Ref, e.Reason)
 }

@@ -122,18 +122,18 @@ func TestErrorsTellTheWayOut(t *testing.T) {
 	k := eventstore.ClaimKey{Stream: s, Attempt: "charge/1", Fence: 2}
 	cause := fmt.Errorf("disk full")
 	for want, err := range map[string]error{
-		"alias live: expected version 3, found 4: load it again and decide again":                                              &eventstore.ConflictError{What: "alias live", Expected: 3, Actual: 4},
-		"append: the outcome of the write is unknown after 2 tries: disk full":                                                 &eventstore.UnknownOutcomeError{Op: "append", Tries: 2, Err: cause},
-		"append: the store is unavailable, nothing was written: disk full":                                                     &eventstore.UnavailableError{Op: "append", Err: cause},
-		"row of execution acme/order-17: not found":                                                                            &eventstore.NotFoundError{What: "row of execution " + s.String()},
-		"workflow w version 1 exists with other content and never changes: use a new name or version":                          &eventstore.ExistsError{What: "workflow w version 1"},
-		"attempt charge/1 of acme/order-17 under fence 2 has no claim":                                                         &eventstore.NotOwnerError{Key: k},
-		"attempt charge/1 of acme/order-17 under fence 2 is claimed by revoked":                                                &eventstore.NotOwnerError{Key: k, Claim: eventstore.Claim{Owner: eventstore.Revoked}},
-		"commit is 7, over the limit of 6":                                                                                     &eventstore.LimitError{Field: "commit", Limit: 6, Actual: 7},
-		"cursor: it is not one that the same list returned":                                                                    &eventstore.InvalidError{Field: "cursor", Reason: "it is not one that the same list returned"},
-		"history acme/order-17 is corrupt at 4: a reason":                                                                      &eventstore.CorruptError{Stream: s, First: 4, Reason: "a reason"},
-		"payload sha256:" + eventstore.Hash{}.String() + ":3 is corrupt: a reason":                                             &eventstore.CorruptPayloadError{Ref: eventstore.Ref{Size: 3}, Reason: "a reason"},
-		"event acme/paid/k keeps 1000 events already: send fewer, spread them over more keys, or keep them for a shorter time": &eventstore.QuotaError{Topic: eventstore.Topic{Tenant: "acme", Type: "paid", Key: "k"}, Limit: 1000},
+		"alias live: expected version 3, found 4: load it again and decide again":                     &eventstore.ConflictError{What: "alias live", Expected: 3, Actual: 4},
+		"append: the outcome of the write is unknown after 2 tries: disk full":                        &eventstore.UnknownOutcomeError{Op: "append", Tries: 2, Err: cause},
+		"append: the store is unavailable, nothing was written: disk full":                            &eventstore.UnavailableError{Op: "append", Err: cause},
+		"row of execution acme/order-17: not found":                                                   &eventstore.NotFoundError{What: "row of execution " + s.String()},
+		"workflow w version 1 exists with other content and never changes: use a new name or version": &eventstore.ExistsError{What: "workflow w version 1"},
+		"attempt charge/1 of acme/order-17 under fence 2 has no claim":                                &eventstore.NotOwnerError{Key: k},
+		"attempt charge/1 of acme/order-17 under fence 2 is claimed by revoked":                       &eventstore.NotOwnerError{Key: k, Claim: eventstore.Claim{Owner: eventstore.Revoked}},
+		"commit is 7, over the limit of 6":                                                            &eventstore.LimitError{Field: "commit", Limit: 6, Actual: 7},
+		"cursor: it is not one that the same list returned":                                           &eventstore.InvalidError{Field: "cursor", Reason: "it is not one that the same list returned"},
+		"history acme/order-17 is corrupt at 4: a reason: it was changed after it was written; put a backup of the store in its place (other executions are not concerned)": &eventstore.CorruptError{Stream: s, First: 4, Reason: "a reason"},
+		"payload sha256:" + eventstore.Hash{}.String() + ":3 is corrupt: a reason: put the file from a backup in its place":                                                 &eventstore.CorruptPayloadError{Ref: eventstore.Ref{Size: 3}, Reason: "a reason"},
+		"event acme/paid/k keeps 1000 events already: send fewer, spread them over more keys, or keep them for a shorter time":                                              &eventstore.QuotaError{Topic: eventstore.Topic{Tenant: "acme", Type: "paid", Key: "k"}, Limit: 1000},
 	} {
 		require.EqualError(t, err, want)
 	}

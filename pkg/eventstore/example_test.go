@@ -103,7 +103,7 @@ func ExampleVerify() {
 	fmt.Println(err)
 	// Output:
 	// 2 <nil>
-	// history acme/order-17 is corrupt at 2: the commit before it is not the one that it followed when it was written
+	// history acme/order-17 is corrupt at 2: the commit before it is not the one that it followed when it was written: it was changed after it was written; put a backup of the store in its place (other executions are not concerned)
 }
 
 // A large value is stored once and passes by reference. It goes with the last execution that holds it.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/activity"
@@ -36,7 +37,10 @@ type Options struct {
 	Announce  func(ctx context.Context, s eventstore.Stream, c eventstore.Commit) error
 	// Retention is how long executions are kept after their end; 0: 30 days, negative: for ever.
 	Retention time.Duration
-	Log       *slog.Logger
+	// Trouble hears why the store cannot be written or read, once a minute while that lasts, and nil when it can again; nil: the log does. What
+	// waits is tried again by itself. It must not block.
+	Trouble func(err error)
+	Log     *slog.Logger
 }
 
 // Platform runs workflows on one machine. Open makes it, Run runs it.
@@ -51,6 +55,7 @@ type Platform struct {
 	tasks       *tasks
 	timers      *timers
 	publisher   *publisher
+	trouble     trouble
 	concurrency int
 	log         *slog.Logger
 }
@@ -87,6 +92,10 @@ func Open(data string, o Options) (*Platform, error) {
 		o.Activities = activity.NewRegistry()
 	}
 	p.hub, p.publisher = newHub(), newPublisher(store, store, p.log)
+	p.trouble.tell = o.Trouble
+	if p.trouble.tell == nil {
+		p.trouble.tell = p.logTrouble
+	}
 	name := "local/" + rand.Text()
 	limits := worker.DefaultLimits()
 	if limits.Retention = o.Retention; limits.Retention == 0 {
@@ -99,7 +108,7 @@ func Open(data string, o Options) (*Platform, error) {
 		// The folder is this process' alone: every other incarnation is gone, and its leases with it.
 		Gone: func(other string) bool { return other != name },
 	}
-	p.inbox = newInbox(p.Worker.HandleInbox, p.Worker.BuryMessage, later)
+	p.inbox = newInbox(p.handleMessages, p.Worker.BuryMessage, later)
 	p.tasks = newTasks(p.handleTask, p.Worker.BuryTask, later)
 	p.timers = newTimers(systemClock{}.Now, p.tick)
 	p.publisher.pass, p.publisher.bury = p.pass(o), p.Worker.BuryEmission
@@ -117,6 +126,7 @@ func (p *Platform) heard(o Options) func(eventstore.Stream, []workflow.Recorded,
 			o.Committed(s, events, state)
 		}
 		p.hub.moved(s)
+		p.trouble.over()
 		if p.Worker.Published(events) {
 			p.publisher.wake()
 		}
@@ -149,11 +159,19 @@ func (systemEntropy) Nonce() (n eventstore.Nonce) {
 // handlers of inbox messages: they wait for the disk, so more of them share an fsync.
 const inboxHandlers = 64
 
-// Run takes up what was open and works until ctx ends. Then nothing new is begun: activities that run may finish their step for at most grace, what
+// Run takes up what was open and works until ctx ends, or the store has to be opened again, which is then the error. Then nothing new is begun: activities that run may finish their step for at most grace, what
 // they came to is stored, and the store is closed.
 func (p *Platform) Run(ctx context.Context, grace time.Duration) error {
 	hard, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var failed atomic.Pointer[error]
+	p.trouble.fatal = func(err error) {
+		failed.CompareAndSwap(nil, &err)
+		fail(err)
+		stop() // nothing can be stored any more
+	}
 	var activities, others sync.WaitGroup
 	for range p.concurrency {
 		activities.Go(func() { p.tasks.run(hard) })
@@ -176,7 +194,11 @@ func (p *Platform) Run(ctx context.Context, grace time.Duration) error {
 	cut.Stop()
 	p.inbox.close()
 	others.Wait()
-	return p.Store.Close()
+	err := p.Store.Close()
+	if why := failed.Load(); why != nil {
+		err = errors.Join(*why, err)
+	}
+	return err
 }
 
 // Ask hands an input to an execution and returns when it is decided on, durably.
@@ -188,8 +210,23 @@ func (p *Platform) tick(s eventstore.Stream) {
 	_ = p.inbox.Send(context.Background(), worker.Message{ID: systemEntropy{}.ID(), Stream: s, Input: workflow.Tick{}}) // it never fails
 }
 
+func (p *Platform) logTrouble(err error) {
+	if err == nil {
+		p.log.Info("the store works again")
+		return
+	}
+	p.log.Error("the store does not work: tried again until it does", "cause", err)
+}
+
+func (p *Platform) handleMessages(ctx context.Context, s eventstore.Stream, messages []worker.Message) []worker.Answer {
+	answers := p.Worker.HandleInbox(ctx, s, messages)
+	p.trouble.met(answers[len(answers)-1].Err)
+	return answers
+}
+
 func (p *Platform) handleTask(ctx context.Context, t worker.Task) worker.Answer {
 	a := p.Worker.HandleTask(ctx, received(t))
+	p.trouble.met(a.Err)
 	if a.Err != nil && ctx.Err() == nil {
 		p.log.Warn("task comes back", "execution", t.Stream.ID, "step", t.Step, "cause", a.Err)
 	}

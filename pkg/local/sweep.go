@@ -42,6 +42,7 @@ func (p *Platform) sweep(ctx context.Context) {
 
 func (p *Platform) say(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
+		p.trouble.met(err)
 		p.log.Error(what, "cause", err)
 	}
 }

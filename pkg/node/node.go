@@ -36,7 +36,9 @@ type Options struct {
 	// Listen is the address of the API; empty: a free port of this machine.
 	Listen    string
 	Committed func(s eventstore.Stream, events []workflow.Recorded, state *workflow.State)
-	Log       *slog.Logger
+	// Trouble hears why the store does not work, and nil when it does again; see local.Options.
+	Trouble func(err error)
+	Log     *slog.Logger
 }
 
 // Node is an open node. Run works until its context ends.
@@ -79,7 +81,7 @@ func Open(o Options) (*Node, error) {
 	}
 	vault := secret.NewVault(o.Project.SecretProvider(nil), lifetime)
 	links := &links{}
-	platform, err := local.Open(o.Data, local.Options{Activities: kinds, Secrets: vault, Links: links, Committed: o.Committed, Log: o.Log})
+	platform, err := local.Open(o.Data, local.Options{Activities: kinds, Secrets: vault, Links: links, Committed: o.Committed, Trouble: o.Trouble, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +124,8 @@ func (n *Node) Run(ctx context.Context, grace time.Duration) error {
 		return errors.Join(fmt.Errorf("node: %w", err), n.Store.Close())
 	}
 	defer os.Remove(file)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve(n.listener) }()
 	stop := context.AfterFunc(ctx, func() {
@@ -132,6 +136,7 @@ func (n *Node) Run(ctx context.Context, grace time.Duration) error {
 	})
 	defer stop()
 	err = n.Platform.Run(ctx, grace)
+	cancel() // the platform may have ended by itself
 	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
 		err = errors.Join(err, serveErr)
 	}

@@ -206,14 +206,29 @@ func (p *Payloads) Open(ctx context.Context, tenant string, ref eventstore.Ref) 
 	if err := p.check(ctx, eventstore.CheckTenant(tenant), false); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(p.data(tenant, ref))
+	file := p.data(tenant, ref)
+	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &eventstore.NotFoundError{What: "payload " + ref.String()}
+		return nil, &eventstore.NotFoundError{What: "payload " + ref.String() + " (" + file + ")"}
 	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return eventstore.NewPayloadReader(ref, f), nil
+	return located{eventstore.NewPayloadReader(ref, f), file}, nil
+}
+
+// located names the file that turns out to be damaged.
+type located struct {
+	io.ReadCloser
+	file string
+}
+
+func (l located) Read(b []byte) (int, error) {
+	n, err := l.ReadCloser.Read(b)
+	if errors.As(err, new(*eventstore.CorruptPayloadError)) {
+		err = fmt.Errorf("%s: %w", l.file, err)
+	}
+	return n, err
 }
 
 // Own implements eventstore.Owners.

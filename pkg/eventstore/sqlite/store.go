@@ -52,17 +52,21 @@ type Options struct {
 var ErrReadOnly = errors.New("the store was opened read-only")
 
 // Open opens the store in a folder, and makes both if they are not there (not if read-only). It returns a *LockedError if
-// another process owns the folder, and a *SchemaError if the file is of another program or a newer one.
+// another process owns the folder, a *SchemaError if the file is of another program or a newer one, a *DamagedError if it is damaged, and a
+// *DiskFullError if it cannot be made.
 func Open(folder string, o Options) (*Store, error) {
 	s := &Store{folder: folder, readOnly: o.ReadOnly, pool: make(chan *conn, readers)}
 	if err := s.open(); err != nil {
-		return nil, fmt.Errorf("open store: %w", errors.Join(err, s.release()))
+		return nil, fmt.Errorf("open store: %w", errors.Join(explain(s.File(), err), s.release()))
 	}
 	return s, nil
 }
 
+// File is the path of the store's file.
+func (s *Store) File() string { return filepath.Join(s.folder, FileName) }
+
 func (s *Store) open() error {
-	file := filepath.Join(s.folder, FileName)
+	file := s.File()
 	if s.readOnly {
 		if _, err := os.Stat(file); err != nil {
 			return err
@@ -110,7 +114,7 @@ func (s *Store) own(file string) error {
 	if err != nil {
 		return err
 	}
-	s.writer = newWriter(c)
+	s.writer = newWriter(c, file)
 	version, err := checkSchema(c, file)
 	if err != nil {
 		return err
@@ -227,7 +231,7 @@ func (s *Store) Integrity(ctx context.Context) error {
 	return s.read(ctx, nil, func(c *conn) error {
 		return c.query("PRAGMA integrity_check", func(r row) error {
 			if r.text(0) != "ok" {
-				return fmt.Errorf("integrity of %s: %s", FileName, r.text(0))
+				return &DamagedError{s.File(), errors.New(r.text(0))}
 			}
 			return nil
 		})
@@ -253,6 +257,9 @@ func (s *Store) read(ctx context.Context, wrong error, f func(*conn) error) erro
 	err := f(c)
 	var db *dbError
 	if errors.As(err, &db) {
+		if err = explain(s.File(), err); damaged(err) {
+			return err
+		}
 		return &eventstore.UnavailableError{Op: "read", Err: err}
 	}
 	return err

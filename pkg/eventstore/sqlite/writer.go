@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -29,8 +28,9 @@ type writer struct {
 	streams              streamCache
 	writes, transactions atomic.Int64
 
-	// broken is set when a commit failed: what the file then holds is known only after it was opened again.
+	// broken is set when a commit failed and not for want of room: what the file then holds is known only after it was opened again.
 	broken error
+	file   string
 }
 
 // request is one caller's write.
@@ -44,7 +44,7 @@ type request struct {
 
 var requests = sync.Pool{New: func() any { return &request{wake: make(chan bool, 1)} }}
 
-func newWriter(c *conn) *writer { return &writer{conn: c} }
+func newWriter(c *conn, file string) *writer { return &writer{conn: c, file: file} }
 
 // submit runs do in a transaction and returns its error, or that of the transaction.
 func (w *writer) submit(size int, do func(*writer) error) error {
@@ -102,7 +102,7 @@ func (w *writer) transact(batch []*request) {
 		}
 	}
 	if w.broken != nil {
-		fail(&eventstore.UnavailableError{Op: "write", Err: w.broken})
+		fail(w.unavailable(w.broken))
 		return
 	}
 	w.writes.Add(int64(len(batch)))
@@ -116,16 +116,26 @@ func (w *writer) transact(batch []*request) {
 	}
 	if err != nil {
 		w.rollback()
-		fail(&eventstore.UnavailableError{Op: "write", Err: err})
+		fail(w.unavailable(explain(w.file, err)))
 		return
 	}
 	if err := w.run("COMMIT"); err != nil {
-		// The log may hold the commit already, and a restart may find it there. A file whose fsync failed is not to be trusted
-		// by the one who has it open.
+		// The log may hold the commit already, and a restart may find it there.
 		w.rollback()
-		w.broken = fmt.Errorf("an earlier commit failed, so the store has to be opened again: %w", err)
+		err = explain(w.file, err)
+		if !full(err) {
+			// A file whose fsync failed is not to be trusted by the one who has it open. Where there was no room, what stands in the log is
+			// overwritten by the next commit.
+			w.broken = &BrokenError{w.file, err}
+			err = w.broken
+		}
 		fail(&eventstore.UnknownOutcomeError{Op: "write", Tries: 1, Err: err})
 	}
+}
+
+// unavailable says that nothing was written.
+func (w *writer) unavailable(err error) error {
+	return &eventstore.UnavailableError{Op: "write", Err: err}
 }
 
 func (w *writer) run(query string) error {
