@@ -44,6 +44,9 @@ type Task struct {
 	With Document
 	// Entry is set when the activity is entered again with the results of the calls that it asked for; nil the first time.
 	Entry *Entry
+	// Callback says that the work is only to be started (`callback: true`): what Run returns is not the answer, that comes by the callback's
+	// token.
+	Callback bool
 	// MaxMemory is the limit of the step in bytes, zero for none. Kinds that can enforce it do.
 	MaxMemory int64
 

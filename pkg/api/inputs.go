@@ -188,7 +188,11 @@ func (s *Server) tasks(r *http.Request) (answer, error) {
 
 // callback takes the answer of a call that was only started.
 func (s *Server) callback(r *http.Request) (answer, error) {
-	stream, ref, err := s.Tokens.Check(r.PathValue("token"))
+	tokens, err := s.Tokens(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	stream, ref, err := tokens.Check(r.PathValue("token"))
 	if err != nil {
 		return answer{}, err
 	}

@@ -27,8 +27,8 @@ type Server struct {
 	// Watch returns a channel that is closed when the execution has moved; nil: Wait polls nothing and answers at once.
 	Watch  func(s eventstore.Stream) <-chan struct{}
 	Tenant string
-	// Tokens checks those that answers of callbacks come with.
-	Tokens worker.Tokens
+	// Tokens gives what checks the tokens that answers of callbacks come with.
+	Tokens func(ctx context.Context) (worker.Tokens, error)
 	Log    *slog.Logger
 }
 

@@ -1,11 +1,11 @@
 package node
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -20,18 +20,21 @@ type links struct {
 	tokens worker.Tokens
 }
 
+// get gives the tokens of this node.
+func (l *links) get(context.Context) (worker.Tokens, error) { return l.tokens, nil }
+
 // Callback implements worker.Links.
 func (l *links) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
 	token, err := l.tokens.Sign(s, ref)
 	if err != nil {
 		return "", ""
 	}
-	return l.base + "/v1/callbacks/" + token, token
+	return worker.CallbackAddress(l.base, token), token
 }
 
 // Task implements worker.Links.
 func (l *links) Task(s eventstore.Stream, step string) string {
-	return l.base + "/v1/executions/" + url.PathEscape(s.ID) + "/tasks/" + url.PathEscape(step)
+	return worker.TaskAddress(l.base, s, step)
 }
 
 // keyFile holds the key of callback tokens, so that tokens survive a restart.

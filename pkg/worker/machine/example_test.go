@@ -1,0 +1,14 @@
+package machine_test
+
+import (
+	"fmt"
+
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/worker/machine"
+)
+
+func Example() {
+	w := worker.Worker{Clock: machine.Clock{}, Entropy: machine.Entropy{}}
+	fmt.Println(w.Clock.Now() > 0, w.Entropy.ID() != w.Entropy.ID())
+	// Output: true true
+}
