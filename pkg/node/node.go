@@ -96,7 +96,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n := &Node{Platform: platform, URL: "http://" + listener.Addr().String(), data: o.Data, listener: listener}
 	links.base = n.URL
-	a := &api.Server{Worker: platform.Worker, Ask: platform.Ask, Watch: platform.Watch, Tenant: Tenant, Tokens: links.tokens, Log: o.Log}
+	a := &api.Server{Worker: platform.Worker, Ask: platform.Ask, Watch: platform.Watch, Tenant: Tenant, Tokens: links.get, Log: o.Log}
 	n.server = &http.Server{Handler: local.OnlyFromHere(a.Handler()), ReadHeaderTimeout: 10 * time.Second}
 	return n, nil
 }
