@@ -267,7 +267,7 @@ func (d *desk) silence() time.Duration {
 	case d.Visibility > 0:
 		return d.Visibility + d.Visibility/2 + 2*d.Grain
 	case d.Virtual:
-		return time.Hour
+		return d.Patience / 8
 	}
 	return 2 * d.rest()
 }
