@@ -51,6 +51,7 @@ var layers = []tidy.Layer{
 
 	// The shell.
 	{Path: "pkg/worker", May: below, Tests: only("pkg/worker/porttest", "pkg/eventstore/...")},
+	{Path: "pkg/worker/machine", May: only("pkg/eventstore"), Tests: only("pkg/worker"), Modules: none},
 	{Path: "pkg/worker/porttest", May: only("pkg/worker", "pkg/workflow", "pkg/eventstore")},
 
 	// Values against JSON Schemas, and the project file: nouns of the places where workflows run.
@@ -58,7 +59,7 @@ var layers = []tidy.Layer{
 	{Path: "pkg/project", May: only("pkg/activity/...", "pkg/secret/...", "pkg/workflow")},
 
 	// Platforms: each knows its own store, and not the other platform.
-	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},
+	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},
 	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/aws/...", "pkg/eventstore/dynamodb/...", "pkg/eventstore/s3"), below...), Tests: only("pkg/worker/porttest", "internal/emulator", "pkg/dsl")},
 
 	// What stands on top.

@@ -18,6 +18,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/eventstore/folder"
 	"github.com/wovyr/wovyr/pkg/eventstore/sqlite"
 	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/worker/machine"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -103,14 +104,14 @@ func Open(data string, o Options) (*Platform, error) {
 	}
 	p.Worker = &worker.Worker{
 		Name: name, Class: worker.DefaultClass, Commits: true,
-		Store: store, Payloads: payloads, Programs: worker.NewPrograms(store), Clock: systemClock{}, Entropy: systemEntropy{},
+		Store: store, Payloads: payloads, Programs: worker.NewPrograms(store), Clock: machine.Clock{}, Entropy: machine.Entropy{},
 		Activities: o.Activities, Secrets: o.Secrets, Links: o.Links, Committed: p.heard(o), Announces: o.Announces, Limits: limits, Log: p.log,
 		// The folder is this process' alone: every other incarnation is gone, and its leases with it.
 		Gone: func(other string) bool { return other != name },
 	}
 	p.inbox = newInbox(p.handleMessages, p.Worker.BuryMessage, later)
 	p.tasks = newTasks(p.handleTask, p.Worker.BuryTask, later)
-	p.timers = newTimers(systemClock{}.Now, p.tick)
+	p.timers = newTimers(machine.Clock{}.Now, p.tick)
 	p.publisher.pass, p.publisher.bury = p.pass(o), p.Worker.BuryEmission
 	p.Worker.Inbox, p.Worker.Tasks, p.Worker.Timers = p.inbox, p.tasks, p.timers
 	if err := p.Worker.Init(); err != nil {
@@ -144,17 +145,6 @@ func (p *Platform) pass(o Options) func(context.Context, eventstore.Stream, even
 }
 
 func later(d time.Duration, f func()) { time.AfterFunc(d, f) }
-
-type systemEntropy struct{}
-
-// ID implements worker.Entropy.
-func (systemEntropy) ID() string { return rand.Text() }
-
-// Nonce implements worker.Entropy.
-func (systemEntropy) Nonce() (n eventstore.Nonce) {
-	_, _ = rand.Read(n[:]) // it never fails
-	return n
-}
 
 // handlers of inbox messages: they wait for the disk, so more of them share an fsync.
 const inboxHandlers = 64
@@ -203,11 +193,11 @@ func (p *Platform) Run(ctx context.Context, grace time.Duration) error {
 
 // Ask hands an input to an execution and returns when it is decided on, durably.
 func (p *Platform) Ask(ctx context.Context, s eventstore.Stream, in workflow.Input) error {
-	return p.inbox.Ask(ctx, worker.Message{ID: systemEntropy{}.ID(), Stream: s, Input: in})
+	return p.inbox.Ask(ctx, worker.Message{ID: machine.Entropy{}.ID(), Stream: s, Input: in})
 }
 
 func (p *Platform) tick(s eventstore.Stream) {
-	_ = p.inbox.Send(context.Background(), worker.Message{ID: systemEntropy{}.ID(), Stream: s, Input: workflow.Tick{}}) // it never fails
+	_ = p.inbox.Send(context.Background(), worker.Message{ID: machine.Entropy{}.ID(), Stream: s, Input: workflow.Tick{}}) // it never fails
 }
 
 func (p *Platform) logTrouble(err error) {
@@ -235,5 +225,5 @@ func (p *Platform) handleTask(ctx context.Context, t worker.Task) worker.Answer 
 
 // received is one receive of a task. It never ends, and the task is handed to nobody else meanwhile.
 func received(t worker.Task) worker.Delivery {
-	return worker.Delivery{Task: t, Receive: systemEntropy{}.ID()}
+	return worker.Delivery{Task: t, Receive: machine.Entropy{}.ID()}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/worker/machine"
 	"github.com/wovyr/wovyr/pkg/worker/porttest"
 )
 
@@ -23,7 +24,7 @@ func TestPorts(t *testing.T) {
 			p.tasks = newTasks(func(ctx context.Context, t worker.Task) worker.Answer {
 				return c.Task(ctx, worker.DefaultClass, received(t))
 			}, c.BuryTask, later)
-			p.timers = newTimers(systemClock{}.Now, p.tick)
+			p.timers = newTimers(machine.Clock{}.Now, p.tick)
 			ctx, stop := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			for range 8 {
@@ -36,7 +37,7 @@ func TestPorts(t *testing.T) {
 			defer p.tasks.close()
 			defer stop()
 			test(t, porttest.Platform{
-				Inbox: p.inbox, Tasks: p.tasks, Timers: p.timers, Clock: systemClock{}, Entropy: systemEntropy{},
+				Inbox: p.inbox, Tasks: p.tasks, Timers: p.timers, Clock: machine.Clock{}, Entropy: machine.Entropy{},
 				Pass: func(d time.Duration) { <-time.After(d) },
 				Go:   func(f func()) { go f() },
 			})

@@ -7,6 +7,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/eventstore/folder"
 	"github.com/wovyr/wovyr/pkg/eventstore/sqlite"
 	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/worker/machine"
 )
 
 // Reader looks into a data folder without running anything.
@@ -26,7 +27,7 @@ func OpenReader(data string) (*Reader, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	w := &worker.Worker{Name: "reader", Store: store, Payloads: payloads, Programs: worker.NewPrograms(store), Clock: systemClock{}, Entropy: systemEntropy{}, Limits: worker.DefaultLimits()}
+	w := &worker.Worker{Name: "reader", Store: store, Payloads: payloads, Programs: worker.NewPrograms(store), Clock: machine.Clock{}, Entropy: machine.Entropy{}, Limits: worker.DefaultLimits()}
 	if err := w.Init(); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

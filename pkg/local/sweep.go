@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/worker/machine"
 )
 
 const (
@@ -52,7 +53,7 @@ func (p *Platform) lost(r eventstore.Row) bool { return !p.Worker.Idle(r) }
 
 // look arms the timers of the next window and repairs what is overdue.
 func (p *Platform) look(ctx context.Context) error {
-	now := systemClock{}.Now()
+	now := machine.Clock{}.Now()
 	return p.repair(ctx, now+2*int64(window), func(r eventstore.Row) bool { return r.Due <= now })
 }
 
@@ -111,7 +112,7 @@ func (p *Platform) repairAll(ctx context.Context, list []eventstore.Row) {
 
 // clean removes executions whose retention is over, and claims, events, subscriptions and dead letters that have expired.
 func (p *Platform) clean(ctx context.Context) error {
-	now := systemClock{}.Now()
+	now := machine.Clock{}.Now()
 	for shard := range eventstore.Shards {
 		if _, err := p.Worker.Purge(ctx, shard, now); err != nil {
 			return err
