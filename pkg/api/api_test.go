@@ -73,7 +73,7 @@ const (
 
 var posts = []string{
 	"/v1/executions", "/v1/executions/x/signals", "/v1/executions/x/cancel", "/v1/executions/x/moves", "/v1/executions/x/redrive",
-	"/v1/executions/x/tasks/s", "/v1/events",
+	"/v1/executions/x/tasks/s", "/v1/events", "/v1/deadletters/x/redrive", "/v1/deadletters/x/drop",
 }
 
 func TestBodiesThatAreRefused(t *testing.T) {

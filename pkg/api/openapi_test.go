@@ -55,6 +55,7 @@ func TestOpenAPI(t *testing.T) {
 	for _, of := range []any{
 		client.Execution{}, client.Task{}, client.Event{}, client.Deployed{}, client.StartRequest{}, client.Signal{}, client.CancelRequest{}, client.Decision{},
 		client.CallbackAnswer{}, client.OperatorMove{}, client.RedriveRequest{}, client.Proof{}, client.Problem{},
+		client.DeadLetter{}, client.LetterMove{},
 	} {
 		typ := reflect.TypeOf(of)
 		var fields []string

@@ -53,7 +53,7 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle(path, s.wrap(otherMethod(methods)))
 	}
 	mux.Handle("/", s.wrap(func(*http.Request) (answer, error) {
-		return answer{}, problem(http.StatusNotFound, "not_found", "there is no such address", "the API is under /v1: /v1/executions, /v1/workflows, /v1/tasks, /v1/events")
+		return answer{}, problem(http.StatusNotFound, "not_found", "there is no such address", "the API is under /v1: /v1/executions, /v1/workflows, /v1/tasks, /v1/events, /v1/deadletters")
 	}))
 	return mux
 }
@@ -88,6 +88,10 @@ func (s *Server) routes() map[string]route {
 		"GET /v1/tasks":                         {s.tasks, words("workflow", "limit", "cursor")},
 		"POST /v1/callbacks/{token}":            {s.callback, nil},
 		"POST /v1/events":                       {s.publish, nil},
+		"GET /v1/deadletters":                   {s.letters, words("limit", "cursor")},
+		"GET /v1/deadletters/{letter}":          {s.letter, nil},
+		"POST /v1/deadletters/{letter}/redrive": {s.redriveLetter, nil},
+		"POST /v1/deadletters/{letter}/drop":    {s.dropLetter, nil},
 		"GET /v1/health":                        {s.health, nil},
 	}
 }

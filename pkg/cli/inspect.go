@@ -22,6 +22,12 @@ type reader interface {
 	List(ctx context.Context, query url.Values) (client.Page[client.Execution], error)
 	History(ctx context.Context, id, after string) (client.Page[client.Event], error)
 	Verify(ctx context.Context, id string) (client.Proof, error)
+	letterReader
+}
+
+type letterReader interface {
+	DeadLetters(ctx context.Context, query url.Values) (client.Page[client.DeadLetter], error)
+	DeadLetter(ctx context.Context, id string) (client.DeadLetter, error)
 }
 
 var formats = []string{"table", "json", "yaml"}

@@ -94,6 +94,7 @@ which editors complete and check them while you type.`,
 	for _, m := range moves {
 		operate = append(operate, newMove(env, m))
 	}
+	operate = append(operate, newDeadLetters(env))
 	add("Help them on:", operate...)
 	root.AddCommand(newVersion(env))
 	return root

@@ -167,3 +167,27 @@ func (c *Client) Tasks(ctx context.Context, query url.Values) (p Page[Task], err
 func (c *Client) Decide(ctx context.Context, id, step string, d Decision) error {
 	return c.post(ctx, execution(id)+"/tasks/"+url.PathEscape(step), d, nil)
 }
+
+func letter(id string) string { return "/v1/deadletters/" + url.PathEscape(id) }
+
+// DeadLetters returns a page of messages that could not be handled, newest first. Query takes limit, cursor.
+func (c *Client) DeadLetters(ctx context.Context, query url.Values) (p Page[DeadLetter], err error) {
+	err = c.call(ctx, http.MethodGet, "/v1/deadletters", query, nil, "", &p)
+	return p, err
+}
+
+// DeadLetter returns one of them, with its message.
+func (c *Client) DeadLetter(ctx context.Context, id string) (d DeadLetter, err error) {
+	err = c.call(ctx, http.MethodGet, letter(id), nil, nil, "", &d)
+	return d, err
+}
+
+// RedriveLetter lets a dead letter be handled again.
+func (c *Client) RedriveLetter(ctx context.Context, id string, m LetterMove) error {
+	return c.post(ctx, letter(id)+"/redrive", m, nil)
+}
+
+// DropLetter removes a dead letter for good.
+func (c *Client) DropLetter(ctx context.Context, id string, m LetterMove) error {
+	return c.post(ctx, letter(id)+"/drop", m, nil)
+}

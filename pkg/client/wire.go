@@ -136,6 +136,24 @@ type RedriveRequest struct {
 	By    string          `json:"by,omitempty"`
 }
 
+// DeadLetter is a message that could not be handled, for an operator.
+type DeadLetter struct {
+	ID        string    `json:"id"`
+	Execution string    `json:"execution_id,omitempty"`
+	Queue     string    `json:"queue"` // inbox, tasks/CLASS or feed
+	Code      string    `json:"code"`  // refused.… can never be right; failing.… may be, once its cause is gone
+	Cause     string    `json:"cause"`
+	At        time.Time `json:"at"`
+	// Message is what was to be handled, as far as it can be shown; lists leave it out.
+	Message json.RawMessage `json:"message,omitempty"`
+}
+
+// LetterMove says who decides about a dead letter, and why.
+type LetterMove struct {
+	Reason string `json:"reason,omitempty"` // needed to drop one
+	By     string `json:"by,omitempty"`
+}
+
 // Proof says that a history is one unbroken chain, up to its head.
 type Proof struct {
 	Execution string `json:"execution_id"`

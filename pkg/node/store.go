@@ -46,5 +46,15 @@ func (s *Store) Verify(ctx context.Context, id string) (client.Proof, error) {
 	return s.client.Verify(ctx, id)
 }
 
+// DeadLetters implements the reading of messages that could not be handled.
+func (s *Store) DeadLetters(ctx context.Context, query url.Values) (client.Page[client.DeadLetter], error) {
+	return s.client.DeadLetters(ctx, query)
+}
+
+// DeadLetter implements the reading of one of them.
+func (s *Store) DeadLetter(ctx context.Context, id string) (client.DeadLetter, error) {
+	return s.client.DeadLetter(ctx, id)
+}
+
 // Close closes the folder.
 func (s *Store) Close() error { return s.store.Close() }

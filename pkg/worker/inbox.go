@@ -268,9 +268,12 @@ func (b *batch) resend(ctx context.Context, x *execution) error {
 	return b.w.resend(ctx, x, by)
 }
 
+// hintName stands for a message without an input.
+const hintName = "Hint"
+
 // bury puts a message that can never be right into the dead letters, with its cause.
 func (w *Worker) bury(ctx context.Context, m Message, cause error) error {
-	kind := "Hint"
+	kind := hintName
 	var body []byte
 	if m.Input != nil {
 		kind = m.Input.InputType()
@@ -284,7 +287,7 @@ func (w *Worker) bury(ctx context.Context, m Message, cause error) error {
 		code = "refused." + kind
 	}
 	w.Log.Warn("message goes to the dead letters", "execution", m.Stream.ID, "message", m.ID, "input", kind, "cause", cause)
-	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: m.Stream.Tenant, ID: m.ID, Execution: m.Stream.ID, Queue: "inbox", Code: code, Body: body}, cause)
+	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: m.Stream.Tenant, ID: m.ID, Execution: m.Stream.ID, Queue: queueInbox, Code: code, Body: body}, cause)
 }
 
 // BuryMessage puts a message that fails again and again into the dead letters.
@@ -296,7 +299,7 @@ func (w *Worker) BuryMessage(ctx context.Context, m Message, cause error) error 
 // later each time.
 func (w *Worker) BuryTask(ctx context.Context, t Task, cause error) error {
 	w.Log.Warn("task goes to the dead letters", "execution", t.Stream.ID, "step", t.Step, "cause", cause)
-	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: t.Stream.Tenant, ID: t.ID, Execution: t.Stream.ID, Queue: "tasks/" + t.Class, Code: "failing.Task",
+	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: t.Stream.Tenant, ID: t.ID, Execution: t.Stream.ID, Queue: queueTasks + t.Class, Code: "failing.Task",
 		Body: fmt.Appendf(nil, "%s attempt %d fence %d", t.Step, t.Attempt, t.Fence)}, cause)
 }
 

@@ -53,6 +53,7 @@ type Store interface {
 	eventstore.Subscriptions
 	eventstore.Notices
 	eventstore.DeadLetters
+	eventstore.DeadLetterList
 	eventstore.Definitions
 	eventstore.Aliases
 	eventstore.Housekeeping

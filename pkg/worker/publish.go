@@ -48,6 +48,6 @@ func (w *Worker) Emit(ctx context.Context, s eventstore.Stream, c eventstore.Com
 // remove.
 func (w *Worker) BuryEmission(ctx context.Context, e eventstore.FeedEntry, cause error) error {
 	w.Log.Error("emitted events go to the dead letters", "execution", e.Stream.ID, "version", e.First, "cause", cause)
-	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: e.Stream.Tenant, ID: "emit/" + e.Stream.ID + "@" + strconv.FormatUint(e.First, 10), Execution: e.Stream.ID,
-		Queue: "feed", Code: "failing.Emit", Body: fmt.Appendf(nil, "commit %d", e.First)}, cause)
+	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: e.Stream.Tenant, ID: emissionID(e.Stream, e.First), Execution: e.Stream.ID,
+		Queue: queueFeed, Code: "failing.Emit", Body: fmt.Appendf(nil, "%s%d", emissionBody, e.First)}, cause)
 }
