@@ -36,7 +36,7 @@ func (w *Wovyr) rules(timer awslambda.Function) {
 	sweep := awsevents.NewRule(w.Construct, jsii.String("Sweep"), &awsevents.RuleProps{
 		Description: jsii.String("Looks for executions that should have moved"), Schedule: awsevents.Schedule_Rate(seconds(stack.SweepEvery))})
 	sweep.AddTarget(awseventstargets.NewLambdaFunction(timer, &awseventstargets.LambdaFunctionProps{
-		Event: awsevents.RuleTargetInput_FromObject(map[string]any{"wovyr": "sweep"}), RetryAttempts: jsii.Number(0)}))
+		Event: awsevents.RuleTargetInput_FromObject(map[string]any{"wovyr": stack.SweepEvent}), RetryAttempts: jsii.Number(0)}))
 
 	target := awseventstargets.NewSqsQueue(w.events.Queue, &awseventstargets.SqsQueueProps{DeadLetterQueue: w.events.dead})
 	own := awsevents.NewRule(w.Construct, jsii.String("EventsOfBus"), &awsevents.RuleProps{

@@ -60,10 +60,14 @@ func (w *Wovyr) environment(more map[string]string) map[string]string {
 	env := map[string]string{
 		stack.EnvHistoryTable: *w.History.TableName(), stack.EnvCatalogueTable: *w.Catalogue.TableName(), stack.EnvIndexTable: *w.Index.TableName(),
 		stack.EnvPayloadBucket: *w.Payloads.BucketName(), stack.EnvArchiveBucket: *w.Archive.BucketName(),
-		stack.EnvInboxQueue: *w.inbox.QueueUrl(), stack.EnvTimersQueue: *w.timers.QueueUrl(), stack.EnvTimersQueueARN: *w.timers.QueueArn(),
+		stack.EnvInboxQueue: *w.inbox.QueueUrl(), stack.EnvTimersQueue: *w.timers.QueueUrl(), stack.EnvEventsQueue: *w.events.QueueUrl(), stack.EnvTimersQueueARN: *w.timers.QueueArn(),
 		stack.EnvSchedulerGroup: *w.schedules.Ref(), stack.EnvSchedulerRole: *w.schedulerRole.RoleArn(),
 		stack.EnvBus: *w.Bus.EventBusName(), stack.EnvTokenKey: *w.tokens.SecretArn(), stack.EnvTenant: w.props.Tenant, stack.EnvSecrets: w.props.SecretsPrefix,
 		stack.EnvRetention: w.props.Retention.String(), stack.EnvLogLevel: w.props.LogLevel,
+		stack.EnvRoutes: w.routes(),
+	}
+	if w.URL != nil {
+		env[stack.EnvURL] = *w.URL
 	}
 	for class, q := range w.tasks { // order-free: a map again
 		env[stack.EnvTasksQueue(class)] = *q.QueueUrl()
@@ -169,6 +173,17 @@ func pascal(name string) string {
 		}
 	}
 	return strings.Join(parts, "")
+}
+
+// routes are which functions which class runs.
+func (w *Wovyr) routes() string {
+	var list []string
+	for _, c := range w.props.Classes {
+		for _, f := range c.Functions {
+			list = append(list, f+"="+c.Name)
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 const defaultClass = "default"

@@ -38,8 +38,11 @@ type JWT struct {
 // Class is a worker class: a queue, and a function of the user's own that takes from it. It holds the user's code, so it gets no right to
 // write histories (commit protocol, point 15).
 type Class struct {
-	// Name is how workflows route to it: lower case letters, digits and hyphens.
+	// Name is lower case letters, digits and hyphens.
 	Name string
+	// Functions are the functions that it runs, by the names that workflows call them by, such as "inventory.reserve" or "inventory.*". The first
+	// class that names a function has it.
+	Functions []string
 	// Code is the compiled function. Its main is about 15 lines on github.com/wovyr/wovyr/pkg/aws.
 	Code awslambda.Code
 	// MemoryMiB, 512 if zero. Timeout, 15 minutes if zero and at most that.
@@ -126,6 +129,8 @@ func (p Props) withDefaults() Props {
 			panic(fmt.Sprintf("wovyr: the worker class %q is there already", c.Name))
 		case c.Code == nil:
 			panic(fmt.Sprintf("wovyr: the worker class %q has no Code", c.Name))
+		case len(c.Functions) == 0:
+			panic(fmt.Sprintf("wovyr: the worker class %q runs no function: name some in Functions, such as \"inventory.*\"", c.Name))
 		case c.Timeout > 15*time.Minute:
 			panic(fmt.Sprintf("wovyr: the worker class %q may run %v, and Lambda at most 15 minutes: let the activity answer by a callback", c.Name, c.Timeout))
 		}

@@ -117,7 +117,7 @@ func TestStack(t *testing.T) {
 	c := code(t)
 	tpl, nag := synth(t, wovyr.Props{
 		Code: c, InvokeFunctions: []string{"arn:aws:lambda:eu-north-1:111122223333:function:shop"}, ListenTo: []string{"aws.s3"},
-		Classes: []wovyr.Class{{Name: "gpu-large", Code: c.Of("class", "arm64"), MaxConcurrency: 5}},
+		Classes: []wovyr.Class{{Name: "gpu-large", Functions: []string{"render.*"}, Code: c.Of("class", "arm64"), MaxConcurrency: 5}},
 	})
 	t.Run("no finding of cdk-nag is left unexplained", func(t *testing.T) { require.Empty(t, nag) })
 	t.Run("golden template", func(t *testing.T) {
@@ -306,11 +306,12 @@ func TestChoices(t *testing.T) {
 		require.Equal(t, 2, open, "callbacks and webhooks")
 	})
 	for name, props := range map[string]wovyr.Props{
-		"API":             {API: "soap"},
-		"JWT with REST":   {API: wovyr.APIREST, Auth: wovyr.Auth{JWT: &wovyr.JWT{Issuer: "https://issuer.example"}}},
-		"class name":      {Classes: []wovyr.Class{{Name: "GPU large", Code: c.Of("class", "arm64")}}},
-		"class twice":     {Classes: []wovyr.Class{{Name: "default", Code: c.Of("class", "arm64")}}},
-		"class sans code": {Classes: []wovyr.Class{{Name: "gpu"}}},
+		"API":                  {API: "soap"},
+		"JWT with REST":        {API: wovyr.APIREST, Auth: wovyr.Auth{JWT: &wovyr.JWT{Issuer: "https://issuer.example"}}},
+		"class name":           {Classes: []wovyr.Class{{Name: "GPU large", Functions: []string{"f"}, Code: c.Of("class", "arm64")}}},
+		"class twice":          {Classes: []wovyr.Class{{Name: "default", Functions: []string{"f"}, Code: c.Of("class", "arm64")}}},
+		"class sans functions": {Classes: []wovyr.Class{{Name: "gpu", Code: c.Of("class", "arm64")}}},
+		"class sans code":      {Classes: []wovyr.Class{{Name: "gpu", Functions: []string{"f"}}}},
 	} {
 		t.Run("refused: "+name, func(t *testing.T) {
 			props.Code = c

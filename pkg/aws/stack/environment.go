@@ -16,6 +16,7 @@ const (
 	// Queues, by URL. EnvTasksQueue gives the name of a worker class' own.
 	EnvInboxQueue  = "WOVYR_QUEUE_INBOX"
 	EnvTimersQueue = "WOVYR_QUEUE_TIMERS"
+	EnvEventsQueue = "WOVYR_QUEUE_EVENTS"
 	envTasksQueue  = "WOVYR_QUEUE_TASKS_"
 
 	// EnvTimersQueueARN, EnvSchedulerGroup and EnvSchedulerRole are for entries of EventBridge Scheduler: whom they send to, where they stand and as
@@ -29,6 +30,8 @@ const (
 	// EnvClass is the worker class of an activity function, EnvCommits whether it may write histories ("false": it answers to the inbox).
 	EnvClass   = "WOVYR_CLASS"
 	EnvCommits = "WOVYR_COMMITS"
+	// EnvRoutes says which functions are run by which worker class: pattern=class, with commas between; a pattern may end in *.
+	EnvRoutes = "WOVYR_ROUTES"
 	// EnvTokenKey is the ARN of the secret that signs tokens of callbacks and attempts.
 	EnvTokenKey = "WOVYR_TOKEN_KEY"
 	// EnvURL is where the API is reached from outside, for callbacks and tasks.
@@ -57,6 +60,9 @@ func EnvTasksQueue(class string) string {
 
 // EventSource is the source of what the publisher puts on the bus.
 const EventSource = "wovyr"
+
+// SweepEvent is the value of "wovyr" in the event that starts a sweep.
+const SweepEvent = "sweep"
 
 // Outputs of the stack, which `wovyr --stack NAME` reads.
 const (

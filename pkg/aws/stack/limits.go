@@ -12,6 +12,8 @@ const (
 	// MaxReceives is how often a message is received before its queue gives it to the dead letters. Put-backs count too, so it is high; a message that is
 	// wrong is buried by the worker long before.
 	MaxReceives = 100
+	// MaxFailures is after how many receives a message becomes a dead letter with its cause, if it still fails for a reason of its own.
+	MaxFailures = 50
 	// MessageLife is how long queues keep messages; DeadLife how long those that nobody could handle are kept.
 	MessageLife = 4 * 24 * time.Hour
 	DeadLife    = 14 * 24 * time.Hour
