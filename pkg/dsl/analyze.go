@@ -23,6 +23,7 @@ func analyze(def *workflow.Definition, s *source, k *sink) {
 	a.checkJoins()
 	a.checkExitKinds()
 	a.checkTypes()
+	a.checkTriggers()
 	a.touchVars()
 	if !a.cyclic {
 		a.checkVars()

@@ -32,7 +32,7 @@ func (j jsonSchema) check(c *checker, n *node, pointer string) {
 		c.sink.errorf(pointer, "dsl/limit", "describe less, or split the value", "the JSON Schema has more than %d values", maxSchemaNodes)
 		return
 	}
-	if outside(n, pointer, c) || dangling(n, n, pointer, c) {
+	if outside(n, pointer, c) || dangling(n, n, pointer, c) || endless(n, pointer, c) {
 		return
 	}
 	err := c.compile(n)

@@ -107,6 +107,8 @@ func (p *pass) child(n *node, pointer string) *workflow.Child {
 	slices.Sort(c.Allow)
 	if holdsExpression(text(n.get("name"))) && !n.has("allow") {
 		p.sink.errorf(pointer+"/name", "dsl/conflict", "add allow: [ name, … ] with the names it may give", "a `name` that is an expression needs `allow`")
+	} else if name := text(n.get("name")); name != "" && !holdsExpression(name) && len(c.Allow) > 0 && !slices.Contains(c.Allow, name) {
+		p.sink.errorf(pointer+"/name", "dsl/conflict", "add it to `allow`, or leave `allow` out: a fixed name needs none", "`allow` does not have the workflow %q, so the step always fails", clip(name))
 	}
 	return c
 }

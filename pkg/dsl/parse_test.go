@@ -248,8 +248,17 @@ func TestJSONSchemasInDocuments(t *testing.T) {
 		"true":                                    "",
 		"{ $defs: { a: { type: string } }, items: { $ref: '#/$defs/a' } }": "",
 		"{ properties: { $ref: { type: string } } }":                       "",
-		"{ $ref: '#' }": "",
-		"{ $schema: 'http://json-schema.org/draft-07/schema#', type: object }": "",
+		"{ $ref: '#' }":                                                                  "dsl/schema /input/schema",
+		"{ properties: { a: { $ref: '#' } } }":                                           "",
+		"{ items: { anyOf: [ { type: string }, { $ref: '#' } ] } }":                      "",
+		"{ anyOf: [ { type: string }, { $ref: '#' } ] }":                                 "dsl/schema /input/schema",
+		"{ $ref: '#/$defs/a', $defs: { a: { not: { $ref: '#' } } } }":                    "dsl/schema /input/schema",
+		"{ $ref: '#/%24defs/a', $defs: { a: { $ref: '#/%24defs/a' } } }":                 "dsl/schema /input/schema",
+		"{ $ref: '#a', $defs: { x: { $anchor: a, $ref: '#a' } } }":                       "dsl/schema /input/schema",
+		"{ $ref: '#a', $defs: { x: { $anchor: a, items: { $ref: '#' } } } }":             "",
+		"{ properties: { a: { dependentSchemas: { b: { $ref: '#/properties/a' } } } } }": "dsl/schema /input/schema/properties/a",
+		"{ default: { $ref: '#' }, enum: [ { $ref: '#' } ] }":                            "",
+		"{ $schema: 'http://json-schema.org/draft-07/schema#', type: object }":           "",
 	} {
 		t.Run(schema, func(t *testing.T) {
 			k := newSink("test.yaml")

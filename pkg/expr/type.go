@@ -138,6 +138,11 @@ func (t *Type) Field(name string) *Type {
 	return Dyn
 }
 
+// Lacks reports that no value of the type has a field: one may read it, but it is never there.
+func (t *Type) Lacks(name string) bool {
+	return t.kind == kindMap && t.open == oneOfUs && t.field(name) == nil
+}
+
 // Item is the type of the items of a list, or Dyn.
 func (t *Type) Item() *Type {
 	if t.kind == kindList {
