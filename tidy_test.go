@@ -28,16 +28,12 @@ var layers = []tidy.Layer{
 		Modules: []string{"go.yaml.in/yaml/v4", "github.com/santhosh-tekuri/jsonschema/v6"}},
 	{Path: "pkg/engine", May: only("pkg/fsm", "pkg/workflow", "pkg/expr"), Tests: only("pkg/dsl", "pkg/workflow/codec"), Modules: none},
 
-	// Unit tests of workflows: the engine in virtual time.
-	{Path: "pkg/flowtest", May: only("pkg/fsm", "pkg/workflow", "pkg/expr", "pkg/dsl", "pkg/engine"),
-		Modules: []string{"go.yaml.in/yaml/v4", "github.com/santhosh-tekuri/jsonschema/v6"}},
-
 	// Pictures of definitions. Not of the core, but it depends on nothing else.
 	{Path: "pkg/graph/...", May: only("pkg/workflow", "pkg/graph/..."), Tests: only("pkg/dsl"), Modules: none},
 
 	// Unit tests of workflows: the core in virtual time.
-	{Path: "pkg/flowtest", May: only("pkg/fsm", "pkg/workflow", "pkg/expr", "pkg/dsl", "pkg/engine"),
-		Modules: []string{"go.yaml.in/yaml/v4", "github.com/santhosh-tekuri/jsonschema/v6"}},
+	{Path: "pkg/flowtest", May: only("pkg/fsm", "pkg/workflow", "pkg/expr", "pkg/dsl", "pkg/engine", "pkg/schema"),
+		Modules: []string{"go.yaml.in/yaml/v4"}},
 
 	// Leaves: they know no engine, and the store knows no workflow either: a commit is bytes to it.
 	{Path: "pkg/eventstore", Tests: only("pkg/eventstore/...")},

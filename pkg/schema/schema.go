@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -40,7 +42,7 @@ func (c *Checker) Check(schema, value workflow.Value, code, what string) *workfl
 	}
 	s, err := c.compile(schema)
 	if err != nil {
-		return workflow.Errorf("schema.unusable", workflow.CategoryWorkflow, "the JSON Schema of %s cannot be used: %v", what, err)
+		return unusable(what, strings.ReplaceAll(err.Error(), base+"#", "#"))
 	}
 	v, err := decode(value)
 	if err == nil {
@@ -50,10 +52,24 @@ func (c *Checker) Check(schema, value workflow.Value, code, what string) *workfl
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &report) && endless(report):
+		return unusable(what, "it refers to itself for the same value, without end")
 	case errors.As(err, &report):
 		return workflow.Errorf(code, workflow.CategoryWorkflow, "%s does not fit its JSON Schema: %s", what, strings.Join(findings(report), "; "))
 	}
 	return workflow.Errorf(code, workflow.CategoryWorkflow, "%s is not JSON: %v", what, err)
+}
+
+func unusable(what, why string) *workflow.Error {
+	return workflow.Errorf("schema.unusable", workflow.CategoryWorkflow, "the JSON Schema of %s cannot be used: %s", what, why)
+}
+
+// endless reports whether a check ended only because the schema led back to itself.
+func endless(report *jsonschema.ValidationError) bool {
+	if _, cycle := report.ErrorKind.(*kind.RefCycle); cycle {
+		return true
+	}
+	return slices.ContainsFunc(report.Causes, endless)
 }
 
 // Misfit says how a value breaks a schema; "" if it satisfies it.
@@ -79,20 +95,22 @@ func (c *Checker) compile(schema workflow.Value) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	const url = "urn:wovyr:schema"
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(nowhere{})
 	compiler.DefaultDraft(jsonschema.Draft2020)
-	if err := compiler.AddResource(url, v); err != nil {
+	if err := compiler.AddResource(base, v); err != nil {
 		return nil, err
 	}
-	s, err := compiler.Compile(url)
+	s, err := compiler.Compile(base)
 	if err != nil {
 		return nil, err
 	}
 	c.kept.Add(key, s)
 	return s, nil
 }
+
+// base is the address under which schemas are compiled. Nothing is ever loaded from it, and no message shows it.
+const base = "urn:wovyr:schema"
 
 // nowhere loads nothing.
 type nowhere struct{}

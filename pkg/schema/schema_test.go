@@ -25,6 +25,11 @@ func TestCheck(t *testing.T) {
 		{"several", `{"items":{"type":"string"}}`, `[1,2,3,4,5,6,7]`, "and 2 more"},
 		{"large integers keep their digits", `{"const":9007199254740993}`, `9007199254740992`, "9007199254740993"},
 		{"nothing is loaded", `{"$ref":"https://example.com/x.json"}`, `1`, "cannot be used"},
+		{"without end", `{"$ref":"#"}`, `1`, "cannot be used: it refers to itself"},
+		{"without end, further in", `{"$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}},"properties":{"x":{"$ref":"#/$defs/a"}}}`, `{"x":1}`, "cannot be used: it refers to itself"},
+		{"comes back for a part", `{"type":"object","properties":{"next":{"$ref":"#"}}}`, `{"next":{"next":1}}`, "/next/next: got number"},
+		{"nothing there", `{"$ref":"#/a/b"}`, `1`, "#/a/b"},
+		{"no schema at all", `{"type":7}`, `1`, "cannot be used"},
 		{"not JSON", `{}`, `{`, "is not JSON"},
 	} {
 		t.Run(k.name, func(t *testing.T) {
@@ -37,6 +42,7 @@ func TestCheck(t *testing.T) {
 				}
 				require.NotNil(t, err)
 				require.Contains(t, err.Message, k.says)
+				require.NotContains(t, err.Message, "urn:")
 				require.False(t, c.Fits(workflow.Value(k.schema), workflow.Value(k.value)))
 			}
 		})
