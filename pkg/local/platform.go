@@ -82,6 +82,7 @@ func Open(data string, o Options) (*Platform, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	holdFloor()
 	p := &Platform{Store: store, concurrency: o.Concurrency, log: o.Log}
 	if p.concurrency == 0 {
 		p.concurrency = 64 * runtime.GOMAXPROCS(0)
