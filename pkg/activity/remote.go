@@ -17,7 +17,7 @@ import (
 
 // Remote calls a function by URL: `function: { url: https://… }`. The step's `with` is posted as JSON; the answer's body is the
 // output. The attempt stands in the headers Wovyr-Execution, Wovyr-Step and Wovyr-Attempt, its idempotency key in
-// Idempotency-Key. An answer of 4xx (but 408, 425 and 429) is a permanent error, the others are retryable; their code is
+// Idempotency-Key. An answer that is no success is an error as StatusKind says, with code
 // http.<status>, unless the body is {"error": {…}} as a program would write it.
 type Remote struct {
 	// Client sends the requests; nil is one that reaches public addresses only (package egress).
@@ -96,15 +96,26 @@ func remoteOutput(res *http.Response) (Result, error) {
 	return Result{Output: text}, nil
 }
 
+// StatusKind says what an HTTP status that is no success means: a request that is wrong (category activity, permanent), or a service that
+// may answer later (category external, retryable): 408, 425, 429 and 5xx but for 501 and 505.
+func StatusKind(status int) (category workflow.Category, retryable bool) {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return workflow.CategoryExternal, true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return workflow.CategoryExternal, false
+	}
+	if status >= 500 {
+		return workflow.CategoryExternal, true
+	}
+	return workflow.CategoryActivity, false
+}
+
 func remoteError(res *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	e := workflow.Errorf(fmt.Sprintf("http.%d", res.StatusCode), workflow.CategoryExternal, "%s: %s", res.Status, strings.TrimSpace(fmt.Sprintf("%.200s", text)))
-	switch res.StatusCode {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		e.Retryable = true
-	default:
-		e.Retryable = res.StatusCode/100 != 4
-	}
+	category, retryable := StatusKind(res.StatusCode)
+	e := workflow.Errorf(fmt.Sprintf("http.%d", res.StatusCode), category, "%s: %s", res.Status, strings.TrimSpace(fmt.Sprintf("%.200s", text)))
+	e.Retryable = retryable
 	var answer struct {
 		Error *Error `json:"error"`
 	}

@@ -1,0 +1,95 @@
+package httpcall
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wovyr/wovyr/pkg/activity"
+)
+
+// hop sends each request of a call, those after redirects too: it proves who calls to the origin that the step names and to no other, and
+// leaves destinations alone that are out of order.
+type hop struct {
+	next      http.RoundTripper
+	breakers  *breakers
+	tenant    string
+	origin    string
+	authorize func(*http.Request) error
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := h.roundTrip(req)
+	if res == nil && req.Body != nil {
+		_ = req.Body.Close()
+	}
+	return res, err
+}
+
+func (h *hop) roundTrip(req *http.Request) (*http.Response, error) {
+	at := origin(req.URL)
+	if h.authorize != nil && at == h.origin {
+		req = req.Clone(req.Context())
+		if err := h.authorize(req); err != nil {
+			return nil, err
+		}
+	}
+	done, err := h.breakers.allow(req.Context(), h.tenant, at)
+	if err != nil {
+		return nil, err
+	}
+	res, err := h.next.RoundTrip(req)
+	done(res, err)
+	return res, err
+}
+
+// origin is where a URL leads: scheme, host and port.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port)
+}
+
+// moved reports whether a URL leads elsewhere than another; the same host by TLS is the same place.
+func moved(from, to *url.URL) bool {
+	upgraded := from.Scheme == "http" && to.Scheme == "https" && strings.EqualFold(from.Hostname(), to.Hostname()) &&
+		slices.Contains([]string{"", "80"}, from.Port()) && slices.Contains([]string{"", "443"}, to.Port())
+	return origin(from) != origin(to) && !upgraded
+}
+
+// kept are the headers of a step that another host gets after a redirect; any other may be a credential.
+var kept = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
+
+// redirect decides about a redirect, as http.Client.CheckRedirect.
+func (b *block) redirect(req *http.Request, via []*http.Request) error {
+	switch limit := b.redirects(); {
+	case limit == 0:
+		return http.ErrUseLastResponse
+	case len(via) > limit:
+		return activity.NewError(CodeRedirects, "%s: there were more than %d redirects: raise redirects, or call the last address itself", b.where(), limit)
+	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
+		return activity.NewError(CodeRedirects, "%s: a redirect leads to %s:, which is not HTTP", b.where(), req.URL.Scheme)
+	}
+	req.Header.Del("Referer") // it has the address, which may hold what is nobody else's business
+	away := moved(via[0].URL, req.URL)
+	for _, earlier := range via[1:] {
+		away = away || moved(via[0].URL, earlier.URL)
+	}
+	if !away {
+		return nil
+	}
+	if req.ContentLength != 0 {
+		return activity.NewError(CodeRedirects, "%s: a redirect leads to another host, %s, which would get the body: call that one itself if it is meant", b.where(), req.URL.Host)
+	}
+	for name := range req.Header { // order-free: each by itself
+		if !slices.Contains(kept, name) {
+			delete(req.Header, name)
+		}
+	}
+	return nil
+}
