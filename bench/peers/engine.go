@@ -81,7 +81,7 @@ var engines = []*engine{
 	{
 		name: "goworkflows", modules: []string{"github.com/cschleiden/go-workflows", "modernc.org/sqlite"},
 		durability: "SQLite, WAL, synchronous FULL (default)", place: "all in one process",
-		args: []string{"-resume", "10,1000"},
+		args: []string{"-total", "250", "-resume", "10,1000"},
 		serve: func(_ context.Context, p *place) ([]*server, []string, error) {
 			folder, err := p.fresh("goworkflows")
 			return nil, []string{"-file", filepath.Join(folder, "store.db")}, err
