@@ -1,5 +1,7 @@
 package dsl
 
+import "regexp"
+
 // callWords are the words of one call of an activity: in a step, in `compensate` and in `notify`.
 var callWords = []word{
 	{name: "function", value: functionShape, example: "inventory.reserve", doc: "Calls a registered Go function by name, or `{ arn }`, `{ command }` or `{ url }`: any language."},
@@ -54,7 +56,74 @@ var httpShape = &object{
 			doc: "Status codes that count as success; any other fails the step with `http.<code>`."},
 		{name: "response", value: &choice{options: []string{"auto", "json", "text", "bytes"}}, example: "json", fallback: "auto",
 			doc: "How to read the body of the answer; `auto` goes by its content type, `bytes` gives base64."},
-		{name: "idempotency_key", value: header, example: "Idempotency-Key", doc: "A header that carries the key of the step, the same at each attempt."},
+		{name: "idempotency_key", value: header, example: "X-Request-Id", doc: "The header that carries the key of the step, the same at each attempt.",
+			fallback: "Idempotency-Key with POST and PATCH, none with others"},
+		{name: "redirects", value: &count{min: 0, max: 20}, example: "0", fallback: "10", doc: "How many redirects are followed. Another host gets no credentials and no body."},
+		{name: "auth", value: authShape, example: "{ bearer: '${ secrets.pay }' }", doc: "How the call proves who makes it, to the host of `url` alone."},
+		{name: "tls", value: tlsShape, example: "{ ca: '${ secrets.corp_ca }' }", doc: "Certificates, where the usual ones do not do."},
+	},
+}
+
+var authShape = &object{
+	name: "auth",
+	doc:  "How a call proves who makes it.",
+	one:  []string{"basic", "bearer", "oauth2", "sigv4"},
+	words: []word{
+		{name: "basic", value: basicShape, example: "{ user: shop, password: '${ secrets.shop }' }", doc: "User and password (RFC 7617)."},
+		{name: "bearer", value: mixed, example: "'${ secrets.pay }'", doc: "A token, sent as `Authorization: Bearer …`."},
+		{name: "oauth2", value: oauthShape, example: "{ token_url: 'https://id.example/token', client_id: shop, client_secret: '${ secrets.shop }' }",
+			doc: "A token by client credentials of OAuth 2; workers keep it until it expires, and get a new one when it is refused."},
+		{name: "sigv4", value: sigV4Shape, example: "{ service: execute-api, region: eu-north-1, access_key: '${ secrets.aws_id }', secret_key: '${ secrets.aws_key }' }",
+			doc: "A signature of AWS, Signature Version 4."},
+	},
+}
+
+var basicShape = &object{
+	name: "basic",
+	doc:  "User and password.",
+	words: []word{
+		{name: "user", required: true, value: mixed, example: "shop", doc: "The user."},
+		{name: "password", required: true, value: mixed, example: "'${ secrets.shop }'", doc: "The password."},
+	},
+}
+
+var oauthShape = &object{
+	name: "oauth2",
+	doc:  "The client credentials of OAuth 2 (RFC 6749, section 4.4).",
+	words: []word{
+		{name: "token_url", required: true, value: address, example: "https://id.example/token", doc: "Where tokens are given."},
+		{name: "client_id", required: true, value: mixed, example: "shop", doc: "The client."},
+		{name: "client_secret", required: true, value: mixed, example: "'${ secrets.shop }'", doc: "Its secret."},
+		{name: "scopes", value: &list{item: mixed, what: "scopes", max: 100}, example: "[ 'charges:write' ]", doc: "What the token is to allow.", fallback: "those of the client"},
+		{name: "params", value: &dictionary{key: fieldKeys, what: "fields by name", max: 100, value: simple}, example: "{ audience: 'https://pay.example' }",
+			doc: "More fields of the request for the token."},
+	},
+}
+
+var sigV4Shape = &object{
+	name: "sigv4",
+	doc:  "A signature of AWS. The keys are those that the step names, never the worker's own.",
+	words: []word{
+		{name: "service", required: true, value: mixed, example: "execute-api", doc: "The service that is called."},
+		{name: "region", required: true, value: mixed, example: "eu-north-1", doc: "Its region."},
+		{name: "access_key", required: true, value: mixed, example: "'${ secrets.aws_id }'", doc: "The ID of the access key."},
+		{name: "secret_key", required: true, value: mixed, example: "'${ secrets.aws_key }'", doc: "The secret access key."},
+		{name: "session_token", value: mixed, example: "'${ secrets.aws_session }'", doc: "The token of temporary keys."},
+	},
+}
+
+var tlsVersion = regexp.MustCompile(`^1\.[23]$`)
+
+var tlsShape = &object{
+	name: "tls",
+	doc:  "Options of TLS. Certificates and keys are texts in PEM.",
+	words: []word{
+		{name: "ca", value: mixed, example: "'${ secrets.corp_ca }'", doc: "The certificates that vouch for the other side.", fallback: "those of the system"},
+		{name: "cert", value: mixed, example: "'${ secrets.client_cert }'", doc: "The certificate of this side (mutual TLS); with `key`."},
+		{name: "key", value: mixed, example: "'${ secrets.client_key }'", doc: "The private key of `cert`."},
+		{name: "min_version", example: "'1.3'", fallback: "1.2", doc: "The lowest version of TLS.",
+			value: &scalar{name: "a version", pattern: tlsVersion.String(), hint: "write '1.2' or '1.3', in quotes", problem: patternProblem(tlsVersion, "a version", "write '1.2' or '1.3'")}},
+		{name: "server_name", value: mixed, example: "pay.internal.example", doc: "The name in the certificate of the other side.", fallback: "the host of `url`"},
 	},
 }
 
