@@ -82,6 +82,14 @@ func (e *ExistsError) Error() string {
 	return e.What + " exists with other content and never changes: use a new name or version"
 }
 
+// PurgedError refuses to write to an execution that was purged, in a store that remembers it for a time: a message came late.
+type PurgedError struct{ Stream Stream }
+
+// Error names the execution and the way out.
+func (e *PurgedError) Error() string {
+	return fmt.Sprintf("execution %s was removed after its retention: start a new one under another key", e.Stream)
+}
+
 // NotOwnerError refuses to extend a claim that is not the caller's.
 type NotOwnerError struct {
 	Key ClaimKey

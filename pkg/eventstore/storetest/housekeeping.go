@@ -97,6 +97,7 @@ func testPurge(t *testing.T, s *suite) {
 			require.NoError(t, s.Store.Acknowledge(s.ctx, stream, fmt.Sprint("notice-", i)))
 		}
 	}
+	s.Settle()
 	for range 2 {
 		require.NoError(t, s.Store.Purge(s.ctx, order))
 	}
@@ -128,6 +129,7 @@ func testPurge(t *testing.T, s *suite) {
 	row := someRow(order.ID, 70)
 	row.Version = 2
 	s.append(a, a.next(2, nil), &row)
+	s.Settle()
 	got, err := s.Store.Row(s.ctx, order)
 	require.NoError(t, err)
 	require.Equal(t, row, got, "nothing of the old one is left")

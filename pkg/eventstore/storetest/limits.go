@@ -278,6 +278,7 @@ func testCopies(t *testing.T, s *suite) {
 	row.Labels = []eventstore.Label{{Key: "a", Value: "1"}}
 	require.NoError(t, s.Store.Append(s.ctx, order, c, &row))
 	c.Data[0], row.Labels[0].Value, row.Status = 'X', "X", "X"
+	s.Settle()
 	for range 2 {
 		tail, err := s.Store.Tail(s.ctx, order)
 		require.NoError(t, err)
@@ -345,6 +346,7 @@ func testReopen(t *testing.T, s *suite) {
 	row.Version, row.Due = 2, 50
 	c := a.next(2, []byte("first"))
 	s.append(a, c, &row)
+	s.Settle()
 	k := key("charge/1", 1)
 	claim, err := s.Store.Claim(s.ctx, k, eventstore.Claim{Owner: "receive-1", Until: 9})
 	require.NoError(t, err)
