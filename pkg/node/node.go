@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/httpcall"
 	"github.com/wovyr/wovyr/pkg/activity/std"
 	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/eventstore"
@@ -63,6 +64,11 @@ type address struct {
 // Open opens the data folder and the API's address.
 func Open(o Options) (*Node, error) {
 	kinds := activity.NewRegistry()
+	guard, err := o.Project.Guard()
+	if err != nil {
+		return nil, err
+	}
+	kinds.MustAdd(httpcall.New(httpcall.Options{Guard: guard}).Kind())
 	if err := errors.Join(kinds.Functions.Add(std.Functions()...), kinds.Functions.Add(o.Functions...), o.Project.Register(kinds.Functions)); err != nil {
 		return nil, err
 	}
