@@ -1,0 +1,25 @@
+// Command activity is the Lambda function that runs the activities which need no code of the user's.
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/std"
+	"github.com/wovyr/wovyr/pkg/aws"
+)
+
+func main() {
+	kinds := activity.NewRegistry()
+	if err := kinds.Functions.Add(std.Functions()...); err != nil {
+		log.Fatal(err)
+	}
+	p, err := aws.Setup(context.Background(), aws.Options{Activities: kinds})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(p.Activity)
+}

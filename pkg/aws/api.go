@@ -1,0 +1,168 @@
+package aws
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// Ask hands an input to an execution: when it returns nil, the input is safe in the inbox (commit protocol, point 5).
+func (p *Platform) Ask(ctx context.Context, s eventstore.Stream, in workflow.Input) error {
+	return p.inbox.Send(ctx, worker.Message{ID: p.Worker.Entropy.ID(), Stream: s, Input: in})
+}
+
+// Tokens returns the tokens of this deployment, whose key is read when it is needed first.
+func (p *Platform) Tokens(ctx context.Context) (worker.Tokens, error) { return p.tokens.get(ctx) }
+
+// HTTP makes a Lambda handler of an HTTP handler, behind an HTTP API (payload format 2.0) or a REST API: whichever the event is of. handler is
+// called for each request with the tenant of the caller.
+func (p *Platform) HTTP(handler func(tenant string) http.Handler) func(ctx context.Context, event json.RawMessage) (any, error) {
+	return func(ctx context.Context, event json.RawMessage) (any, error) {
+		var form struct {
+			Version string `json:"version"`
+		}
+		if err := json.Unmarshal(event, &form); err != nil {
+			return nil, fmt.Errorf("aws: the api function got an event that is none: %w", err)
+		}
+		if form.Version == "2.0" {
+			return p.httpAPI(ctx, event, handler)
+		}
+		return p.restAPI(ctx, event, handler)
+	}
+}
+
+func (p *Platform) httpAPI(ctx context.Context, event json.RawMessage, handler func(string) http.Handler) (any, error) {
+	var e events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(event, &e); err != nil {
+		return nil, fmt.Errorf("aws: the api function got a request that is none: %w", err)
+	}
+	path := e.RawPath
+	if stage := e.RequestContext.Stage; stage != "" && stage != "$default" {
+		path = strings.TrimPrefix(path, "/"+stage)
+	}
+	header := http.Header{}
+	for name, value := range e.Headers { // order-free: a map again
+		header.Set(name, value)
+	}
+	r, err := request(ctx, e.RequestContext.HTTP.Method, path, e.RawQueryString, header, e.Body, e.IsBase64Encoded)
+	if err != nil {
+		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
+	}
+	var claims map[string]string
+	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
+		claims = a.JWT.Claims
+	}
+	tenant, ok := p.tenant(claims)
+	if !ok {
+		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusForbidden, Headers: problemHeader, Body: noTenant}, nil
+	}
+	w := serve(handler(tenant), r)
+	body, encoded := bodyOf(w)
+	return events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: plainHeader(w.Header()), Body: body, IsBase64Encoded: encoded}, nil
+}
+
+func (p *Platform) restAPI(ctx context.Context, event json.RawMessage, handler func(string) http.Handler) (any, error) {
+	var e events.APIGatewayProxyRequest
+	if err := json.Unmarshal(event, &e); err != nil {
+		return nil, fmt.Errorf("aws: the api function got a request that is none: %w", err)
+	}
+	header := http.Header{}
+	for name, value := range e.Headers { // order-free: a map again
+		header.Set(name, value)
+	}
+	query := url.Values(e.MultiValueQueryStringParameters).Encode()
+	r, err := request(ctx, e.HTTPMethod, e.Path, query, header, e.Body, e.IsBase64Encoded)
+	if err != nil {
+		return events.APIGatewayProxyResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
+	}
+	tenant, _ := p.tenant(nil)
+	w := serve(handler(tenant), r)
+	body, encoded := bodyOf(w)
+	return events.APIGatewayProxyResponse{StatusCode: w.status, Headers: plainHeader(w.Header()), Body: body, IsBase64Encoded: encoded}, nil
+}
+
+// noTenant is the answer to a caller whose token names no tenant although tenants are told apart by it.
+const noTenant = `{"status":403,"code":"tenant","title":"your token names no tenant"}`
+
+var problemHeader = map[string]string{"Content-Type": "application/problem+json"}
+
+// tenant is whose the caller is.
+func (p *Platform) tenant(claims map[string]string) (string, bool) {
+	if p.config.TenantClaim == "" {
+		return p.config.Tenant, true
+	}
+	t := claims[p.config.TenantClaim]
+	return t, t != ""
+}
+
+func request(ctx context.Context, method, path, query string, header http.Header, body string, encoded bool) (*http.Request, error) {
+	text := []byte(body)
+	if encoded {
+		var err error
+		if text, err = base64.StdEncoding.DecodeString(body); err != nil {
+			return nil, fmt.Errorf("the body is not base64: %w", err)
+		}
+	}
+	u := &url.URL{Path: "/", RawQuery: query}
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, fmt.Errorf("the path: %w", err)
+	}
+	u.Path, u.RawPath = plain, path
+	r, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("the request: %w", err)
+	}
+	r.Header, r.Host, r.RequestURI = header, header.Get("Host"), u.RequestURI()
+	return r, nil
+}
+
+// serve lets a handler answer into memory: API Gateway takes an answer as a whole.
+func serve(h http.Handler, r *http.Request) *recorder {
+	w := &recorder{status: http.StatusOK, header: http.Header{}}
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// recorder keeps an answer.
+type recorder struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) { r.status = status }
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
+
+func bodyOf(w *recorder) (string, bool) {
+	if b := w.body.Bytes(); !utf8.Valid(b) {
+		return base64.StdEncoding.EncodeToString(b), true
+	}
+	return w.body.String(), false
+}
+
+func plainHeader(h http.Header) map[string]string {
+	out := map[string]string{}
+	for name := range h { // order-free: a map again
+		out[name] = strings.Join(h.Values(name), ", ")
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// tokenKey reads the key of tokens when it is needed first: most invocations need none.
+type tokenKey struct {
+	client *secretsmanager.Client
+	id     string
+
+	mu     sync.Mutex
+	tokens worker.Tokens
+}
+
+// get returns the tokens of this deployment.
+func (k *tokenKey) get(ctx context.Context) (worker.Tokens, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.tokens.Key != nil {
+		return k.tokens, nil
+	}
+	out, err := k.client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: sdk.String(k.id)})
+	if err != nil {
+		return worker.Tokens{}, passing("read the key of tokens", err)
+	}
+	if key := []byte(sdk.ToString(out.SecretString)); len(key) >= 32 {
+		k.tokens.Key = key
+		return k.tokens, nil
+	}
+	return worker.Tokens{}, fmt.Errorf("aws: the secret %s holds fewer than 32 characters: it cannot sign tokens", k.id)
+}
+
+// links makes the addresses of this deployment.
+type links struct {
+	base   string
+	tokens *tokenKey
+}
+
+// Callback implements worker.Links. Both are empty if the key cannot be read: then the activity's input is not complete, and it fails.
+func (l *links) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	tokens, err := l.tokens.get(ctx)
+	if err != nil {
+		return "", ""
+	}
+	token, err := tokens.Sign(s, ref)
+	if err != nil {
+		return "", ""
+	}
+	return worker.CallbackAddress(l.base, token), token
+}
+
+// Task implements worker.Links.
+func (l *links) Task(s eventstore.Stream, step string) string {
+	return worker.TaskAddress(l.base, s, step)
+}

@@ -1,0 +1,127 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/wovyr/wovyr/pkg/aws/stack"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+)
+
+const (
+	// maxEntries and maxBatchBytes are what SQS takes in one call.
+	maxEntries    = 10
+	maxBatchBytes = 256 << 10
+	// entryBytes is what an entry costs beside its body.
+	entryBytes = 512
+	// sendTries is how often entries are sent that the service did not take.
+	sendTries = 5
+)
+
+// queue sends to one queue.
+type queue struct {
+	client *sqs.Client
+	url    string
+}
+
+// send sends entries in as few calls as it can. When it returns nil, all of them are safe. What failed is sent again under the same
+// deduplication ID, so that a queue with one keeps it once.
+func (q queue) send(ctx context.Context, entries []types.SendMessageBatchRequestEntry) error {
+	for len(entries) > 0 {
+		n, size := 0, 0
+		for n < len(entries) && n < maxEntries {
+			size += len(*entries[n].MessageBody) + entryBytes
+			if n > 0 && size > maxBatchBytes {
+				break
+			}
+			n++
+		}
+		if err := q.sendBatch(ctx, entries[:n]); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+func (q queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequestEntry) error {
+	for i := range batch {
+		id := strconv.Itoa(i)
+		batch[i].Id = &id
+	}
+	for try := 1; ; try++ {
+		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: batch})
+		if err != nil {
+			return passing("send", err)
+		}
+		if len(out.Failed) == 0 {
+			return nil
+		}
+		if f := out.Failed[0]; f.SenderFault || try == sendTries {
+			return passing("send", fmt.Errorf("%s: %s", deref(f.Code), deref(f.Message)))
+		}
+		if batch, err = rest(batch, out.Failed); err != nil {
+			return err
+		}
+	}
+}
+
+// rest is what is to be sent again: in a FIFO queue everything from the first failure of a group on, so that its order holds.
+func rest(batch []types.SendMessageBatchRequestEntry, failed []types.BatchResultErrorEntry) ([]types.SendMessageBatchRequestEntry, error) {
+	broken := map[string]bool{}
+	groups := map[string]bool{}
+	for _, f := range failed {
+		broken[deref(f.Id)] = true
+	}
+	var out []types.SendMessageBatchRequestEntry
+	for _, e := range batch {
+		group := deref(e.MessageGroupId)
+		if broken[*e.Id] || group != "" && e.MessageDeduplicationId != nil && groups[group] {
+			groups[group] = true
+			out = append(out, e)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("aws: a queue refused messages that were not sent to it")
+	}
+	return out, nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// hide keeps a message that was received from being received again for a time, at most 12 hours.
+func (q queue) hide(ctx context.Context, receipt string, d time.Duration) error {
+	seconds := visibility(d)
+	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &q.url, ReceiptHandle: &receipt, VisibilityTimeout: seconds})
+	if err != nil {
+		return passing("hide a message", err)
+	}
+	return nil
+}
+
+// visibility is a duration in the service's seconds: rounded up, for nothing may be seen too early.
+func visibility(d time.Duration) int32 {
+	return int32(min(math.Ceil(max(d, 0).Seconds()), (12 * time.Hour).Seconds()))
+}
+
+// delaySeconds is a delay in the service's seconds, rounded up, at most stack.MaxDelay.
+func delaySeconds(d time.Duration) int32 {
+	return int32(min(math.Ceil(max(d, 0).Seconds()), stack.MaxDelay.Seconds()))
+}
+
+// passing says of a failed call that it may succeed later. What was asked for may have happened.
+func passing(op string, err error) error {
+	return &eventstore.UnavailableError{Op: "aws: " + op, Err: err}
+}
