@@ -89,6 +89,10 @@ bench: ## Benchmarks with allocations (PKG, BENCH)
 bench-peers: ## The engine beside others on this machine (bench/peers/README.md): needs PostgreSQL, npm and 20 minutes
 	$(GO) run ./bench/peers
 
+.PHONY: bench-waiting
+bench-waiting: ## What 100,000 waiting executions cost: processor time, memory, restart
+	$(GO) run ./bench/waiting
+
 .PHONY: cover
 cover: ## Coverage: bin/cover.html, and the total here (PKG)
 	@mkdir -p bin
