@@ -3,7 +3,9 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/activity"
@@ -33,6 +35,8 @@ type wishes struct {
 	Hang bool `json:"hang"`
 	// Beat lets it give signs of life so many seconds apart; with Hang they stop.
 	Beat int `json:"beat"`
+	// Bulk is how many bytes of padding its output has.
+	Bulk int `json:"bulk"`
 	// Token is that of a callback: the call only starts the work.
 	Token string `json:"token"`
 }
@@ -53,6 +57,12 @@ func (f function) Run(_ context.Context, t *activity.Task) (activity.Result, err
 	if len(t.With.JSON) > 0 {
 		_ = json.Unmarshal(t.With.JSON, &with) // an input of another shape asks for nothing
 	}
+	if _, err := t.With.Whole(background()); err != nil {
+		if errors.Is(err, eventstore.ErrNotFound) {
+			w.violation("%s: the input of %s is gone: %v", s.ID, t.Step, err)
+		}
+		return activity.Result{}, &activity.Error{Code: "sim.input", Category: workflow.CategoryExternal, Message: err.Error(), Retryable: true}
+	}
 	late := f.work(t, with)
 	switch {
 	case late:
@@ -69,7 +79,15 @@ func (f function) Run(_ context.Context, t *activity.Task) (activity.Result, err
 		w.callback(stream, ref)
 		return activity.Result{Pending: true}, nil
 	}
+	if with.Bulk > 0 {
+		return activity.Result{Output: bulk(t, with.Bulk)}, nil
+	}
 	return activity.Result{Output: output(t.Step, t.Fence)}, nil
+}
+
+// bulk is an output with padding, its own for each execution and attempt.
+func bulk(t *activity.Task, n int) json.RawMessage {
+	return fmt.Appendf(nil, `{"fence":%d,"ok":true,"pad":%q,"step":%q}`, t.Fence, strings.Repeat(t.IdempotencyKey+" ", n/len(t.IdempotencyKey)+1), t.Step)
 }
 
 // work lets time pass. It reports whether the attempt's deadline ended it, as it ends the context of a real activity; one that hangs hears nothing.

@@ -30,6 +30,7 @@ func (w *world) check() {
 		}
 		w.report.Outcomes[worker.Outcome(l.state)]++
 		w.checkHistory(l)
+		w.checkPayloads(l)
 	}
 	for i, r := range w.runs {
 		if !r.over(w) {

@@ -21,7 +21,8 @@ type Rates struct {
 
 	// Partition cuts a process off from everything for a while, Freeze lets it sleep (past its leases), Outage takes the store away from
 	// all: each once in so many minutes.
-	Partition, Freeze, Outage int
+	// Drain lets a process hand over and end a while later, as in a deploy.
+	Partition, Freeze, Outage, Drain int
 	// Skew is how far the clock of a process may be wrong.
 	Skew time.Duration
 }
@@ -29,7 +30,7 @@ type Rates struct {
 // HeavyRates make nearly everything go wrong within a few executions.
 func HeavyRates() Rates {
 	return Rates{Crash: 60, LostAnswer: 40, Unavailable: 80, Duplicate: 15, Lose: 60, Slow: 40, Early: 8, ActivityFails: 12,
-		Partition: 4, Freeze: 4, Outage: 6, Skew: 5 * time.Second}
+		Partition: 4, Freeze: 4, Outage: 6, Drain: 6, Skew: 5 * time.Second}
 }
 
 // UnsweptRates are for runs without a sweep: nothing is lost for good, so that every message that is owed must come again by itself.
@@ -46,7 +47,7 @@ func CalmRates() Rates {
 
 // calm reports whether every worker is at work all the time.
 func (r Rates) calm() bool {
-	return r.Crash == 0 && r.Unavailable == 0 && r.Lose == 0 && r.Slow == 0 && r.Partition == 0 && r.Freeze == 0 && r.Outage == 0
+	return r.Crash == 0 && r.Unavailable == 0 && r.Lose == 0 && r.Slow == 0 && r.Partition == 0 && r.Freeze == 0 && r.Outage == 0 && r.Drain == 0
 }
 
 // Config is one simulation.
@@ -55,6 +56,8 @@ type Config struct {
 	// Processes is how many there are of each class, in the order of Classes.
 	Processes [len(classes)]int
 	Rates     Rates
+	// Gone lets workers know which others are dead, as on one machine.
+	Gone bool
 	// Unswept lets no sweep run.
 	Unswept bool
 	// Faults is how long faults happen, in virtual time. Afterwards everything must end within Patience.
@@ -131,6 +134,8 @@ type Report struct {
 	Receives int
 	// Unguarded counts commits by a receive that slept while another one acknowledged its message: what they ask for only a sweep repeats.
 	Unguarded int
+	// Payloads counts references in histories that were followed to what is stored.
+	Payloads int
 	// Virtual is how long it took, in virtual time.
 	Virtual time.Duration
 }

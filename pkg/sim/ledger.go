@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -119,7 +120,7 @@ func (w *world) happened(l *ledger, r workflow.Recorded) {
 	}
 	switch e := r.Event.(type) {
 	case workflow.WorkflowCreated:
-		program, err := w.programs.Load(background(), tenant, e.Workflow, 1)
+		program, err := w.programs.Load(background(), tenant, e.Workflow, number(e.Definition))
 		if err != nil {
 			w.violation("%s: %v", l.stream.ID, err)
 			return
@@ -312,4 +313,22 @@ func (w *world) heard(s eventstore.Stream, events []workflow.Recorded, state *wo
 	if err != nil {
 		w.violation("%s: the state at %d cannot be encoded: %v", s.ID, l.last, err)
 	}
+}
+
+// number is the version of a definition, 0 if it is none.
+func number(definition string) uint64 {
+	n, err := strconv.ParseUint(definition, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// events are those of an execution, without their frame.
+func events(l *ledger) []workflow.Event {
+	out := make([]workflow.Event, len(l.events))
+	for i := range l.events {
+		out[i] = l.events[i].Event
+	}
+	return out
 }

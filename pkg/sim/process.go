@@ -110,11 +110,30 @@ func (w *world) weather() {
 	case w.chance(r.Freeze):
 		p.frozen = w.now + int64(w.between(5*time.Second, 5*time.Minute))
 		w.note("%s sleeps until %.3fs", p.name(), time.Duration(p.frozen-epoch).Seconds())
+	case w.chance(r.Drain):
+		w.drain(p)
 	case w.chance(r.Outage):
 		w.outage = w.now + int64(w.between(time.Second, 30*time.Second))
 		w.note("the store is away until %.3fs", time.Duration(w.outage-epoch).Seconds())
 	}
 	w.in(time.Minute, w.weather)
+}
+
+// drain lets a process hand over, and end a while later.
+func (w *world) drain(p *process) {
+	lives := p.lives
+	p.worker.Drain()
+	w.note("%s is asked to end", p.name())
+	w.in(w.between(time.Second, 2*time.Minute), func() {
+		if p.lives == lives {
+			p.crash()
+		}
+	})
+}
+
+// gone reports whether a worker is dead.
+func (w *world) gone(name string) bool {
+	return !slices.ContainsFunc(w.all(), func(p *process) bool { return p.name() == name })
 }
 
 // at is a port: an effect on the outside. The process may crash just before it, and others get a turn.

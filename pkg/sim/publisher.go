@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/eventstore"
@@ -19,7 +20,10 @@ func (w *world) publishFeed() {
 		}
 		for _, e := range entries {
 			c, err := feed.ReadCommit(background(), e.Stream, e.First)
-			if err == nil {
+			switch {
+			case errors.Is(err, eventstore.ErrNotFound):
+				err = nil // removed meanwhile
+			case err == nil:
 				err = r.p.worker.Emit(background(), e.Stream, c)
 			}
 			if err != nil || feed.Published(background(), e.Number) != nil {

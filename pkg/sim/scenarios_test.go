@@ -210,6 +210,41 @@ steps:
   k: { workflow: { name: member }, compensate: { workflow: { name: unmember }, ` + patient + ` } }
   l: { needs: [k], workflow: { name: member }, compensate: { function: f, ` + patient + ` } }
   m: { needs: [l], function: f, with: { never: true } }`},
+	{name: "parcels", outcomes: []string{"completed", "failed"}, outside: []sim.Outside{event("Fetch", "")}, children: []string{`
+dsl: wovyr/v1
+name: carrier
+input: { schema: { type: object } }
+steps:
+  x: { function: f, with: { bulk: 2000, box: '${ input.box }' }, ` + patient + ` }
+output: '${ {"box": input.box, "x": steps.x.output} }'`}, text: `
+steps:
+  a: { function: f, with: { bulk: 3000 }, ` + patient + ` }
+  b: { needs: [a], function: outside, with: { bulk: 1500, carried: '${ steps.a.output }' }, ` + patient + ` }
+  k: { needs: [b], workflow: { name: carrier, with: { box: '${ steps.a.output }' } } }
+  p: { needs: [a], emit: { type: Sent, key: execution.id, data: '${ steps.a.output }' } }
+  w: { needs: [a], event: { type: Sent, key: execution.id } }
+  c: { needs: [k, w], function: f, with: { back: '${ steps.k.output }', came: '${ steps.w.output }' }, ` + patient + ` }
+  each: { needs: [c], foreach: { items: '${ range(3) }', as: n, steps: { y: { function: f, with: { bulk: 2000, box: '${ steps.a.output }' }, ` + patient + ` } } } }
+output: '${ steps.k.output }'`},
+	{name: "taken", outcomes: []string{"failed"}, outside: []sim.Outside{{Within: time.Minute, Redrive: true}, {Within: 5 * time.Minute, Redrive: true}}, text: `
+steps:
+  a: { function: f, with: { bulk: 3000 }, ` + patient + ` }
+  b: { needs: [a], function: f, with: { bulk: 2000, carried: '${ steps.a.output }' }, ` + patient + ` }
+  c: { needs: [b], function: f, with: { never: true, carried: '${ steps.b.output }' } }`},
+	{name: "volumes", outcomes: []string{"completed", "failed"}, text: `
+input: { schema: { type: object } }
+steps:
+  a: { function: f, with: { bulk: 2000, carried: '${ input.?box.orValue(null) }' }, ` + patient + ` }
+  more: { needs: [a], when: 'input.?n.orValue(0) < 2', continue_as_new: { input: { n: '${ input.?n.orValue(0) + 1 }', box: '${ steps.a.output }' } } }
+  z: { needs: [more], function: f, with: { carried: '${ input.?box.orValue(null) }' }, ` + patient + ` }`},
+	{name: "giveup", outside: []sim.Outside{{Within: time.Hour, Again: true, Move: &workflow.OperatorMove{Move: workflow.MoveFail, Step: "b"}},
+		{Within: time.Hour, Again: true, Move: &workflow.OperatorMove{Move: workflow.MoveFail, Step: "c"}}}, text: `
+on_failure: pause
+steps:
+  a: { function: f, ` + patient + ` }
+  b: { needs: [a], function: f, with: { never: true }, on_error: [ { match: error.code == "sim.never", continue: none } ] }
+  c: { needs: [a], function: f, with: { never: true } }
+  d: { needs: [b], function: f, ` + patient + ` }`},
 	{name: "parent", outside: []sim.Outside{cancel(workflow.CancelImmediate)}, children: []string{`
 dsl: wovyr/v1
 name: child

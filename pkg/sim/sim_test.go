@@ -33,6 +33,7 @@ func config(t testing.TB, seed uint64, names ...string) sim.Config {
 	case p == "calm" || p == "" && seed%4 == 3:
 		c.Rates = sim.CalmRates()
 	}
+	c.Gone = c.Rates.Crash > 0 && seed%8 == 4
 	if *trace {
 		c.Trace = os.Stdout
 	}
@@ -57,13 +58,14 @@ func TestSeeds(t *testing.T) {
 		if c.Unswept && r.Unguarded > 0 {
 			unguarded++
 		}
+		sum.Payloads += r.Payloads
 		sum.Receives = max(sum.Receives, r.Receives)
 		for outcome, n := range r.Outcomes { // order-free: a sum
 			sum.Outcomes[outcome] += n
 		}
 	}
-	t.Logf("%d seeds, %.0f a minute: %d effects, %d crashes, %d commits, %d runs of activities, at most %d receives of a task, outcomes %v",
-		*seeds, float64(*seeds)/time.Since(began).Minutes(), sum.Effects, sum.Crashes, sum.Commits, sum.Activities, sum.Receives, sum.Outcomes)
+	t.Logf("%d seeds, %.0f a minute: %d effects, %d crashes, %d commits, %d runs of activities, %d payloads read, at most %d receives of a task, outcomes %v",
+		*seeds, float64(*seeds)/time.Since(began).Minutes(), sum.Effects, sum.Crashes, sum.Commits, sum.Activities, sum.Payloads, sum.Receives, sum.Outcomes)
 	require.Positive(t, sum.Commits)
 	require.Less(t, 10*unguarded, *seeds, "most runs without a sweep must say something")
 }

@@ -174,3 +174,18 @@ func (s store) Published(ctx context.Context, numbers ...uint64) error {
 	_, err := write(s, "strike from the feed", func() (struct{}, error) { return only(s.Store.Published(ctx, numbers...)) })
 	return err
 }
+
+// Purgeable implements eventstore.Housekeeping.
+func (s store) Purgeable(ctx context.Context, shard int, until int64, p eventstore.Page) (list []eventstore.Row, next string, err error) {
+	list, err = read(s, "list what has had its time", func() (l []eventstore.Row, err error) {
+		l, next, err = s.Store.Purgeable(ctx, shard, until, p)
+		return l, err
+	})
+	return list, next, err
+}
+
+// Purge implements eventstore.Housekeeping.
+func (s store) Purge(ctx context.Context, stream eventstore.Stream) error {
+	_, err := write(s, "purge", func() (struct{}, error) { return only(s.Store.Purge(ctx, stream)) })
+	return err
+}

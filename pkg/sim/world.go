@@ -40,6 +40,12 @@ type world struct {
 	outage int64
 	// swept counts the sweeps that came to their end.
 	swept int
+	// faultsUntil is when faults stop to happen.
+	faultsUntil int64
+	// released are executions that let go of their payloads.
+	released map[eventstore.Stream]bool
+	// workflows are the names of those that are deployed.
+	workflows []string
 }
 
 func newWorld(c Config) *world {
@@ -47,7 +53,9 @@ func newWorld(c Config) *world {
 		schedule: schedule{now: epoch, rng: rand.New(rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15))},
 		config:   c, store: memory.New(), payloads: memory.NewPayloads(0), report: Report{Seed: c.Seed, Outcomes: map[string]int{}},
 		groups: map[eventstore.Stream]*group{}, taken: map[string]int64{}, entry: map[eventstore.Stream]int64{}, ledgers: map[eventstore.Stream]*ledger{},
+		released: map[eventstore.Stream]bool{},
 	}
+	w.faultsUntil = epoch + int64(c.Faults)
 	w.programs, w.consumer = worker.NewPrograms(w.store), workers{w}
 	return w
 }
@@ -59,11 +67,13 @@ func Run(c Config) (Report, error) {
 		return Report{}, err
 	}
 	w.bootAll()
+	w.switchVersions()
 	for range c.Executions {
 		w.launch(w.pickScenario())
 	}
 	w.in(time.Minute, w.weather)
 	w.in(publishEvery, w.publishFeed)
+	w.in(time.Minute, w.operate)
 	if !c.Unswept && c.Bug != NoSweep {
 		w.in(sweepEvery, w.sweep)
 	}
@@ -71,6 +81,9 @@ func Run(c Config) (Report, error) {
 	for !w.over() && w.now < end && w.step() {
 	}
 	w.check()
+	if !c.Unswept && c.Bug == "" && len(w.report.Violations) == 0 {
+		w.afterlife()
+	}
 	w.report.Virtual = time.Duration(w.now - epoch)
 	w.close()
 	return w.report, nil
@@ -86,7 +99,7 @@ func (w *world) close() {
 	}
 }
 
-func (w *world) faulty() bool { return w.now < epoch+int64(w.config.Faults) }
+func (w *world) faulty() bool { return w.now < w.faultsUntil }
 
 func (c Config) bug(b Bug) bool { return c.Bug == b }
 
@@ -111,10 +124,15 @@ func (w *world) newWorker(p *process) *worker.Worker {
 	limits := worker.DefaultLimits()
 	limits.Lease = 20 * time.Second
 	limits.Checkpoint = 2 << 10 // so that histories have several
+	limits.Inline = 1 << 10     // so that results go to the payload store
+	limits.Retention = retention
 	out := &worker.Worker{
-		Name: p.name(), Class: classes[p.class], Commits: p.commits(), Store: store{w.store, w}, Payloads: w.payloads, Programs: w.programs,
+		Name: p.name(), Class: classes[p.class], Commits: p.commits(), Store: store{w.store, w}, Payloads: payloads{w.payloads, w}, Programs: w.programs,
 		Clock: clock{p}, Entropy: entropy{w}, Inbox: inbox{w}, Tasks: tasks{w}, Timers: timers{w}, Activities: kinds, Route: route, Links: links{},
 		Committed: w.heard, Limits: limits,
+	}
+	if w.config.Gone {
+		out.Gone = w.gone
 	}
 	if w.config.Trace != nil {
 		out.Log = slog.New(slog.NewTextHandler(w.config.Trace, &slog.HandlerOptions{ReplaceAttr: timeless}))
@@ -137,9 +155,12 @@ func (w *world) deploy() error {
 			if err != nil {
 				return fmt.Errorf("sim: %s: %w", def.Name, err)
 			}
-			d := eventstore.Definition{Tenant: tenant, Workflow: def.Name, Version: 1, Bytes: text, Hash: eventstore.Hash{1}}
-			if err := w.store.PutDefinition(context.Background(), d); err != nil {
-				return fmt.Errorf("sim: %s: %w", def.Name, err)
+			w.workflows = append(w.workflows, def.Name)
+			for version := range byte(versions) {
+				d := eventstore.Definition{Tenant: tenant, Workflow: def.Name, Version: uint64(version) + 1, Bytes: text, Hash: eventstore.Hash{version + 1}}
+				if err := w.store.PutDefinition(context.Background(), d); err != nil {
+					return fmt.Errorf("sim: %s: %w", def.Name, err)
+				}
 			}
 		}
 	}

@@ -40,10 +40,12 @@ const (
 	ForgetNotice Mutant = "notice not owed"
 	// ForgetContinue does not send the message that goes on with what a bound left undone (point 2).
 	ForgetContinue Mutant = "rest of a decision forgotten"
+	// ForgetHold takes references to payloads of others without holding them (point 10).
+	ForgetHold Mutant = "payloads of others not held"
 )
 
 // Mutants lists them.
 var Mutants = []Mutant{
 	AcknowledgeGuard, NotRevoked, ExpireAtOnce, DecideAnew, CancelNobody, CarryEvent, DispatchFirst, AnyFence, DropEarly, PutBackAtOnce,
-	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue,
+	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue, ForgetHold,
 }

@@ -14,7 +14,7 @@ import (
 
 // hold makes an execution hold what inputs brought from elsewhere.
 func (w *Worker) hold(ctx context.Context, s eventstore.Stream, brought refs) error {
-	if len(brought) == 0 {
+	if len(brought) == 0 || mutated(ForgetHold) {
 		return nil
 	}
 	if err := w.Payloads.Own(ctx, s, brought...); err != nil {
