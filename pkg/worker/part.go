@@ -1,11 +1,10 @@
 package worker
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"strconv"
-
-	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
 // partReader streams the part of a stored JSON value at a path.
@@ -28,10 +27,9 @@ func (p *partReader) Close() error {
 }
 
 func copyPart(w io.Writer, r io.Reader, path []string) error {
-	d := &reducer{dec: json.NewDecoder(r)}
-	d.dec.UseNumber()
+	s := newScanner(r)
 	for _, key := range path {
-		found, err := d.enter(key)
+		found, err := s.enter(key)
 		if err != nil {
 			return err
 		}
@@ -40,87 +38,58 @@ func copyPart(w io.Writer, r io.Reader, path []string) error {
 			return err
 		}
 	}
-	return d.copy(w)
+	out := bufio.NewWriterSize(w, scanBuffer)
+	if err := s.value(func(text []byte) error { _, err := out.Write(text); return err }); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 // enter goes into the member or item of the next value, if there is one.
-func (d *reducer) enter(key string) (bool, error) {
-	t, err := d.token()
-	if err != nil {
+func (s *scanner) enter(key string) (bool, error) {
+	b, err := s.peek()
+	if err != nil || b != '{' && b != '[' {
 		return false, err
 	}
-	switch t {
-	case json.Delim('{'):
-		for d.dec.More() {
-			name, err := d.token()
-			if err != nil {
-				return false, err
-			}
-			if name == key {
-				return true, nil
-			}
-			if err := d.skip(); err != nil {
+	if err := s.open(); err != nil {
+		return false, err
+	}
+	for i := 0; ; i++ {
+		more, err := s.more(i == 0, b+2)
+		if err != nil || !more {
+			return false, err
+		}
+		name := strconv.Itoa(i)
+		if b == '{' {
+			if name, err = s.name(len(key)); err != nil {
 				return false, err
 			}
 		}
-	case json.Delim('['):
-		for i := 0; d.dec.More(); i++ {
-			if strconv.Itoa(i) == key {
-				return true, nil
-			}
-			if err := d.skip(); err != nil {
-				return false, err
-			}
+		if name == key {
+			return true, nil
+		}
+		if err := s.value(nil); err != nil {
+			return false, err
 		}
 	}
-	return false, nil
 }
 
-// copy writes the next value, token by token.
-func (d *reducer) copy(w io.Writer) error {
-	type level struct {
-		object bool
-		n      int // tokens so far
+// name reads a key as a text. Of one that is longer than a limit there is only so much that it cannot be mistaken.
+func (s *scanner) name(limit int) (string, error) {
+	var raw []byte
+	long := false
+	err := s.key(func(text []byte) error {
+		if long = long || len(raw)+len(text) > 6*limit+2; !long { // an escape has six bytes for one
+			raw = append(raw, text...)
+		}
+		return nil
+	})
+	if err != nil || long {
+		return "\x00long", err
 	}
-	var stack []level
-	for {
-		t, err := d.token()
-		if err != nil {
-			return err
-		}
-		closing := t == json.Delim('}') || t == json.Delim(']')
-		before := ""
-		if n := len(stack); n > 0 && !closing {
-			top := &stack[n-1]
-			switch {
-			case top.object && top.n%2 == 1:
-				before = ":"
-			case top.n > 0:
-				before = ","
-			}
-			top.n++
-		}
-		text := []byte(before)
-		switch t := t.(type) {
-		case json.Delim:
-			text = append(text, t.String()...)
-			if closing {
-				stack = stack[:len(stack)-1]
-			} else {
-				stack = append(stack, level{object: t == '{'})
-			}
-		default:
-			b, err := json.Marshal(t)
-			if err != nil {
-				return workflow.Errorf("activity.output", workflow.CategoryActivity, "the stored value is not JSON: %v", err)
-			}
-			text = append(text, b...)
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-		if len(stack) == 0 {
-			return nil
-		}
+	var key string
+	if err := json.Unmarshal(raw, &key); err != nil {
+		return "", s.fail("a key: %v", err)
 	}
+	return key, nil
 }

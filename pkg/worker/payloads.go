@@ -250,7 +250,7 @@ func (w *Worker) store(ctx context.Context, s eventstore.Stream, uses []workflow
 	if err != nil {
 		return workflow.Payload{}, activity.NewError(activity.CodeOutput, "the output is not JSON: %v", err)
 	}
-	kept, err := expr.KnownParts(value, looked(uses), w.Limits.Known)
+	kept, err := expr.KnownParts(value, uses, w.Limits.Known)
 	if err != nil {
 		return workflow.Payload{}, err
 	}

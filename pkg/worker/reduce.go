@@ -3,7 +3,7 @@ package worker
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -12,182 +12,239 @@ import (
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-// maxReduced bounds what reduce keeps of a stream, in bytes.
-const maxReduced = 8 << 20
+const (
+	// maxReduced bounds what reduce keeps of a stream, in bytes.
+	maxReduced = 8 << 20
+	// smallText is how long the text of a value is that is kept as it stands, wherever it was looked for.
+	smallText = 128
+)
 
-// filler stands for a part that nobody reads in a list or object of which the size is asked: it is large enough that nobody
-// takes what is left of the whole for the whole.
-var filler = `"` + strings.Repeat("x", 8<<10) + `"`
+// filler stands for something that nobody reads. It is so large that nobody takes what is left of a whole for the whole: expr.KnownParts keeps
+// small values and not their sizes.
+var filler = []byte(`"` + strings.Repeat("x", 2*smallText) + `"`)
 
-// looked are the uses of a value that need some of it at hand; a part that is only handed on needs nothing.
-func looked(uses []workflow.Use) []workflow.Use {
-	return slices.DeleteFunc(slices.Clone(uses), func(u workflow.Use) bool { return u.Pass && !u.Size })
-}
+// fillerKey is a key that nobody asks for.
+var fillerKey = []byte(`"\u0000filler":`)
 
-// reduce reads one JSON value to its end and returns a smaller one in which everything that the uses look at stands as it stood, and
-// lists and objects have their sizes. The rest is null, or left out where neither an index nor a count can show it. So
-// expr.KnownParts gives the same for both, and a value of any size passes by in bounded memory. An error is a *workflow.Error if the
-// text is no JSON or too much of it is looked at.
+// reduce reads one JSON value to its end and returns a smaller one for which expr.KnownParts finds out as much: what the uses look at stands as
+// it stood, what they lead to is there or not, and of what they ask the size of there are as many. Of what is only handed on there is enough
+// to tell its kind. So a value of any size passes by in bounded memory. An error is a *workflow.Error if the text is no JSON or too much of it is
+// looked at.
 func reduce(r io.Reader, uses []workflow.Use) ([]byte, error) {
-	d := &reducer{dec: json.NewDecoder(r)}
-	d.dec.UseNumber()
+	d := &reducer{scanner: newScanner(r)}
 	var paths []wantedPath
-	for _, u := range looked(uses) {
-		paths = append(paths, wantedPath{path: u.Path, size: u.Size})
+	for _, u := range uses {
+		paths = append(paths, wantedPath{path: u.Path, size: u.Size, pass: u.Pass && !u.Size})
 	}
-	if err := d.value(paths); err != nil {
-		return nil, err
+	err := d.value(paths)
+	if err == nil {
+		err = d.end()
 	}
-	if _, err := d.dec.Token(); err != io.EOF {
-		return nil, workflow.Errorf("activity.output", workflow.CategoryActivity, "the output is more than one JSON value")
-	}
-	return d.out.Bytes(), nil
+	return d.out.Bytes(), err
 }
 
+// wantedPath is the rest of a path, and what is wanted at its end: the value itself, or only its size, or only that it is handed on.
 type wantedPath struct {
-	path []string
-	size bool
+	path       []string
+	size, pass bool
 }
 
 type reducer struct {
-	dec *json.Decoder
+	*scanner
 	out bytes.Buffer
 }
 
-func (d *reducer) token() (json.Token, error) {
-	t, err := d.dec.Token()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	if _, syntax := err.(*json.SyntaxError); syntax || err == io.ErrUnexpectedEOF {
-		return nil, workflow.Errorf("activity.output", workflow.CategoryActivity, "the output is not JSON: %v", err)
-	}
-	return t, err
-}
-
-// value copies the next value as far as paths want it.
-func (d *reducer) value(paths []wantedPath) error {
-	if d.out.Len() > maxReduced {
+// keep is the sink of what stays.
+func (d *reducer) keep(text []byte) error {
+	if d.out.Len()+len(text) > maxReduced {
 		return workflow.Errorf("payload.too_large", workflow.CategoryWorkflow,
 			"expressions read more of the output than the %d bytes that are kept at hand: read less of it, or let an activity do it", maxReduced)
-	}
-	t, err := d.token()
-	if err != nil {
-		return err
-	}
-	whole := slices.ContainsFunc(paths, func(p wantedPath) bool { return len(p.path) == 0 && !p.size })
-	counted := whole || slices.ContainsFunc(paths, func(p wantedPath) bool { return len(p.path) == 0 })
-	switch t {
-	case json.Delim('{'):
-		return d.object(paths, whole, counted)
-	case json.Delim('['):
-		return d.list(paths, whole, counted)
-	}
-	if !counted {
-		d.out.WriteString("null")
-		return nil
-	}
-	text, err := json.Marshal(t)
-	if err != nil {
-		return fmt.Errorf("worker: reduce: %w", err)
 	}
 	d.out.Write(text)
 	return nil
 }
 
-var wholePath = []wantedPath{{}}
+// wanted is what paths want of one value.
+type wanted struct {
+	whole, size, pass bool // it ends here
+	below             bool // it goes on
+}
 
-func (d *reducer) object(paths []wantedPath, whole, counted bool) error {
-	d.out.WriteByte('{')
-	filled := !counted // whether the filler stands already
-	for first := true; d.dec.More(); {
-		t, err := d.token()
+func wantedOf(paths []wantedPath) (w wanted) {
+	for _, p := range paths {
+		switch {
+		case len(p.path) > 0:
+			w.below = true
+		case p.size:
+			w.size = true
+		case p.pass:
+			w.pass = true
+		default:
+			w.whole = true
+		}
+	}
+	return w
+}
+
+// value reads the next value and keeps of it what paths want.
+func (d *reducer) value(paths []wantedPath) error {
+	if len(paths) == 0 {
+		return d.skip("null")
+	}
+	b, err := d.peek()
+	if err != nil {
+		return err
+	}
+	w := wantedOf(paths)
+	small, err := d.small()
+	switch {
+	case err != nil:
+		return err
+	case w.whole || small:
+		return d.scanner.value(d.keep)
+	case b == '{':
+		return d.object(paths, w)
+	case b == '[':
+		return d.list(paths, w)
+	case b == '"' && !w.size: // only its kind matters
+		return d.skip(string(filler))
+	}
+	return d.scanner.value(d.keep)
+}
+
+// skip reads the next value and keeps a text in its place.
+func (d *reducer) skip(instead string) error {
+	if err := d.scanner.value(nil); err != nil {
+		return err
+	}
+	return d.keep([]byte(instead))
+}
+
+// small looks whether the text of the next value is short, and reads nothing. One that is no JSON is not: whoever reads it says so.
+func (d *reducer) small() (bool, error) {
+	ahead, err := d.r.Peek(smallText)
+	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, err
+	}
+	s := newScanner(bytes.NewReader(ahead))
+	if s.value(nil) != nil {
+		return false, nil
+	}
+	return s.at < int64(len(ahead)) || err != nil, nil // a number may go on where the view ends
+}
+
+// object keeps the members that paths lead to, all keys if the size is asked for, and a filler if it is asked for at all.
+func (d *reducer) object(paths []wantedPath, w wanted) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	n, filled := 0, false
+	comma := func() error {
+		if n++; n > 1 {
+			return d.keep([]byte{','})
+		}
+		return nil
+	}
+	if err := d.keep([]byte{'{'}); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := d.more(first, '}')
 		if err != nil {
 			return err
 		}
-		key := t.(string) // the decoder takes nothing else here
-		inner := below(paths, key)
-		if whole {
-			inner = wholePath
+		if !more {
+			break
 		}
-		if len(inner) == 0 && !counted {
-			if err := d.skip(); err != nil {
+		var name bytes.Buffer
+		if err := d.key(bounded(&name)); err != nil {
+			return err
+		}
+		var key string
+		if err := json.Unmarshal(name.Bytes(), &key); err != nil {
+			return d.fail("a key: %v", err)
+		}
+		inner := below(paths, key)
+		if len(inner) == 0 && !w.size {
+			if err := d.scanner.value(nil); err != nil {
 				return err
 			}
 			continue
 		}
-		if !first {
-			d.out.WriteByte(',')
+		if err := errors.Join(comma(), d.keep(append(name.Bytes(), ':'))); err != nil {
+			return err
 		}
-		first = false
-		name, err := json.Marshal(key)
-		if err != nil {
-			return fmt.Errorf("worker: reduce: %w", err)
+		if err := d.member(inner, !filled); err != nil {
+			return err
 		}
-		d.out.Write(append(name, ':'))
-		if err := d.member(inner, &filled); err != nil {
+		filled = filled || len(inner) == 0
+	}
+	if w.pass && !w.size {
+		if err := errors.Join(comma(), d.keep(fillerKey), d.keep(filler)); err != nil {
 			return err
 		}
 	}
-	d.out.WriteByte('}')
-	_, err := d.token()
-	return err
+	return d.keep([]byte{'}'})
 }
 
-func (d *reducer) list(paths []wantedPath, whole, counted bool) error {
-	d.out.WriteByte('[')
-	filled := !counted
-	indexed := slices.ContainsFunc(paths, func(p wantedPath) bool { return len(p.path) > 0 })
-	for i := 0; d.dec.More(); i++ {
-		if !counted && !indexed {
-			if err := d.skip(); err != nil {
+// bounded collects a key.
+func bounded(b *bytes.Buffer) sink {
+	return func(text []byte) error {
+		if b.Len()+len(text) > maxReduced {
+			return workflow.Errorf("payload.too_large", workflow.CategoryWorkflow, "a key in the output has more than %d bytes", maxReduced)
+		}
+		b.Write(text)
+		return nil
+	}
+}
+
+// list keeps the items that paths lead to where they stand, as many as there are if the size is asked for, and a filler among them. A path that
+// leads to none of them is told how many there are.
+func (d *reducer) list(paths []wantedPath, w wanted) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	if err := d.keep([]byte{'['}); err != nil {
+		return err
+	}
+	filled := false
+	for i := 0; ; i++ {
+		more, err := d.more(i == 0, ']')
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		inner := below(paths, strconv.Itoa(i))
+		if len(inner) == 0 && !w.size && !w.below && filled {
+			if err := d.scanner.value(nil); err != nil {
 				return err
 			}
 			continue
 		}
 		if i > 0 {
-			d.out.WriteByte(',')
+			if err := d.keep([]byte{','}); err != nil {
+				return err
+			}
 		}
-		inner := below(paths, strconv.Itoa(i))
-		if whole {
-			inner = wholePath
-		}
-		if err := d.member(inner, &filled); err != nil {
+		if err := d.member(inner, !filled); err != nil {
 			return err
 		}
+		filled = filled || len(inner) == 0
 	}
-	d.out.WriteByte(']')
-	_, err := d.token()
-	return err
+	return d.keep([]byte{']'})
 }
 
-// member copies the next part of a list or object as far as paths want it.
-func (d *reducer) member(paths []wantedPath, filled *bool) error {
-	if len(paths) > 0 || *filled {
+// member keeps what paths want of a part; of one that nobody wants, a filler or as little as there can be.
+func (d *reducer) member(paths []wantedPath, fill bool) error {
+	switch {
+	case len(paths) > 0:
 		return d.value(paths)
+	case fill:
+		return d.skip(string(filler))
 	}
-	*filled = true
-	d.out.WriteString(filler)
-	return d.skip()
-}
-
-// skip reads the next value and keeps nothing of it.
-func (d *reducer) skip() error {
-	for depth := 0; ; {
-		t, err := d.token()
-		if err != nil {
-			return err
-		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
+	return d.skip("0")
 }
 
 // below are the paths that go on under a key.
@@ -195,8 +252,9 @@ func below(paths []wantedPath, key string) []wantedPath {
 	var out []wantedPath
 	for _, p := range paths {
 		if len(p.path) > 0 && p.path[0] == key {
-			out = append(out, wantedPath{path: p.path[1:], size: p.size})
+			p.path = p.path[1:]
+			out = append(out, p)
 		}
 	}
-	return out
+	return slices.Clip(out)
 }
