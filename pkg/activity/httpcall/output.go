@@ -97,7 +97,7 @@ func (b *block) way(contentType string, first []byte, whole bool) (way, charset 
 		return readBytes, charset
 	case whole && json.Valid(first):
 		return readJSON, charset
-	case utf8.Valid(first[:max(0, len(first)-utf8.UTFMax)]):
+	case utf8.Valid(first[:len(first)-unfinished(first)]):
 		return readText, charset
 	}
 	return readBytes, charset
