@@ -77,6 +77,10 @@ mutants: ## Break each rule of the commit protocol in turn: the simulator must n
 sim: ## Simulate SEEDS seeds (20,000) under faults, from SEED (1) on
 	$(GO) test ./pkg/sim -run 'TestSeeds$$' -v -timeout 0 -args -seeds $(SEEDS) -seed $(SEED)
 
+.PHONY: aws-store
+aws-store: ## All checks of the stores of AWS on an emulator, or on WOVYR_AWS_ENDPOINT (some minutes; make test makes fewer)
+	$(GO) test ./pkg/eventstore/dynamodb ./pkg/eventstore/s3 -count 1 -timeout 0 -args -rapid.checks=100
+
 .PHONY: chaos
 chaos: ## Kill `wovyr run` KILLS times (200) in the middle, and run it again
 	$(GO) test ./cmd/wovyr -run TestKill -v -timeout 0 -args -kills $(KILLS)

@@ -1,6 +1,6 @@
 // Package eventstore is the contract of everything durable: histories, claims, the catalogue of definitions, the
 // index of executions, content events, notices, dead letters and payloads. It knows no engine and no workflow: a commit
-// is bytes to it. Packages memory and sqlite implement it (payloads: memory and folder); storetest is the suite that
+// is bytes to it. Packages memory, sqlite and dynamodb implement it (payloads: memory, folder and s3); storetest is the suite that
 // every implementation passes.
 //
 // # Rules that hold for every method

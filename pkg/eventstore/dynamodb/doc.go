@@ -4,5 +4,5 @@
 // The index follows by the stream of the history table: each commit's item carries the execution's row as of that commit, the publisher
 // decodes it with ReadChange and puts the newest of each execution with PutNewest. RebuildIndex makes it anew from the histories.
 //
-// How items lie in the tables is described in docs/adr/0010-items-in-dynamodb.md. Payloads are in package s3.
+// How items lie in the tables is described in docs/adr/0011-items-in-dynamodb.md. Payloads are in package s3.
 package dynamodb

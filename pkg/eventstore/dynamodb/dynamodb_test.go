@@ -134,9 +134,10 @@ func TestStore(t *testing.T) {
 				return s
 			},
 			Settle: func() { w.settle(s) },
-			Tamper: func(id eventstore.Stream, change func([]eventstore.Commit) []eventstore.Commit) { w.tamper(s, id, change) },
-			Reads:  func() (int64, int64) { r := s.Stats(); return r.CommitsRead, r.BytesRead },
+			Tamper: func(id eventstore.Stream, change func([]eventstore.Commit) []eventstore.Commit) {
+				w.tamper(s, id, change)
+			},
+			Reads: func() (int64, int64) { r := s.Stats(); return r.CommitsRead, r.BytesRead },
 		}
 	})
 }
-
