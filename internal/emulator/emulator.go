@@ -63,9 +63,6 @@ func Endpoint() (string, error) {
 
 var started = sync.OnceValues(start)
 
-// life is the other end of the script's standard input. It closes with this process.
-var life io.Closer
-
 // start runs the script until this process ends: the script waits for the end of its standard input.
 func start() (string, error) {
 	root, err := repository()
@@ -80,7 +77,7 @@ func start() (string, error) {
 	cmd.Env = append(os.Environ(), fmt.Sprint("PORT=", port))
 	var said strings.Builder
 	cmd.Stderr = &said
-	if life, err = cmd.StdinPipe(); err != nil {
+	if _, err := cmd.StdinPipe(); err != nil { // it closes with this process
 		return "", err
 	}
 	out, err := cmd.StdoutPipe()
@@ -97,6 +94,7 @@ func start() (string, error) {
 		}
 		return "", fmt.Errorf("localstack/ministack.sh: %w\n%s", err, said.String())
 	}
+	go func() { _ = cmd.Wait() }() // which also keeps the pipe from being collected
 	return strings.TrimSpace(line), nil
 }
 
