@@ -46,7 +46,7 @@ var layers = []tidy.Layer{
 	{Path: "pkg/activity/...", May: only("pkg/workflow", "pkg/secret", "pkg/activity/...")},
 
 	// The shell.
-	{Path: "pkg/worker", May: below, Tests: only("pkg/worker/porttest", "pkg/eventstore/...")},
+	{Path: "pkg/worker", May: below, Tests: only("pkg/worker/porttest", "pkg/eventstore/...", "pkg/dsl")},
 	{Path: "pkg/worker/machine", May: only("pkg/eventstore"), Tests: only("pkg/worker"), Modules: none},
 	{Path: "pkg/worker/porttest", May: only("pkg/worker", "pkg/workflow", "pkg/eventstore")},
 
