@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/client"
 	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
@@ -27,6 +28,8 @@ type Server struct {
 	// Watch returns a channel that is closed when the execution has moved; nil: Wait polls nothing and answers at once.
 	Watch  func(s eventstore.Stream) <-chan struct{}
 	Tenant string
+	// Kinds is what the workers behind this server can run, for warnings at a deploy; nil: it is not known here.
+	Kinds *activity.Registry
 	// Tokens gives what checks the tokens that answers of callbacks come with.
 	Tokens func(ctx context.Context) (worker.Tokens, error)
 	Log    *slog.Logger

@@ -34,7 +34,16 @@ func (s *Server) deploy(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(client.Deployed{Workflow: d.Workflow, Version: d.Version, Hash: d.Hash.String(), New: fresh})
+	out := client.Deployed{Workflow: d.Workflow, Version: d.Version, Hash: d.Hash.String(), New: fresh}
+	if s.Kinds != nil {
+		diagnostics = append(diagnostics, Unregistered(file, def, s.Kinds)...)
+	}
+	if len(diagnostics) > 0 {
+		if out.Diagnostics, err = json.Marshal(diagnostics); err != nil {
+			return answer{}, err
+		}
+	}
+	return ok(out)
 }
 
 func (s *Server) workflows(r *http.Request) (answer, error) {

@@ -34,6 +34,7 @@ none is sent.`,
 				if err != nil {
 					return err
 				}
+				warnAbsent(env, d, ofServer(deployed.Diagnostics))
 				fmt.Fprintf(env.Out, "%s: %s\n", d.file, deployedAs(deployed.Workflow, deployed.Version, deployed.New))
 			}
 			return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/node"
 	"github.com/wovyr/wovyr/pkg/project"
 )
@@ -62,6 +63,7 @@ func (d *dev) run(ctx context.Context, files []string) error {
 		return err
 	}
 	for _, doc := range docs {
+		warnAbsent(d.env, doc, api.Unregistered(doc.file, doc.definition, n.Kinds))
 		deployed, fresh, err := n.Worker.Deploy(ctx, node.Tenant, doc.definition)
 		if err != nil {
 			return ofStore(err)

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/wovyr/wovyr/pkg/dsl"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -37,6 +40,19 @@ func open(env Environment, name string) document {
 	d.data = data
 	d.definition, d.diagnostics = dsl.Compile(d.file, data)
 	return d
+}
+
+// warnAbsent shows what a document calls that is not there where it runs.
+func warnAbsent(env Environment, d document, found []dsl.Diagnostic) {
+	d.diagnostics = found
+	_ = printDiagnostics(env.Err, d, env.ErrColour) // standard error
+}
+
+// ofServer are the findings of a server that go beyond those of the language, which are shown already.
+func ofServer(text json.RawMessage) []dsl.Diagnostic {
+	var all []dsl.Diagnostic
+	_ = json.Unmarshal(text, &all) // a newer server may say it in another way
+	return slices.DeleteFunc(all, func(d dsl.Diagnostic) bool { return strings.HasPrefix(d.Code, "dsl/") })
 }
 
 func read(env Environment, name string) ([]byte, *dsl.Diagnostic) {

@@ -67,6 +67,8 @@ type Deployed struct {
 	Version  uint64 `json:"version"`
 	Hash     string `json:"hash"`
 	New      bool   `json:"new"`
+	// Diagnostics are warnings, place by place: of the language, and of what no worker here can run.
+	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
 }
 
 // StartRequest asks for an execution.

@@ -88,6 +88,9 @@ func nearest(name string, words []string) string {
 	return best
 }
 
+// Nearest is the word that was probably meant by a name which is none of them, or "".
+func Nearest(name string, words []string) string { return nearest(name, words) }
+
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -48,6 +48,9 @@ type Node struct {
 	// URL is where the API is.
 	URL string
 
+	// Kinds is what its workers can run.
+	Kinds *activity.Registry
+
 	data     string
 	listener net.Listener
 	server   *http.Server
@@ -100,9 +103,9 @@ func Open(o Options) (*Node, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("node: listen: %w", err), platform.Store.Close())
 	}
-	n := &Node{Platform: platform, URL: "http://" + listener.Addr().String(), data: o.Data, listener: listener}
+	n := &Node{Platform: platform, URL: "http://" + listener.Addr().String(), Kinds: kinds, data: o.Data, listener: listener}
 	links.base = n.URL
-	a := &api.Server{Worker: platform.Worker, Ask: platform.Ask, Watch: platform.Watch, Tenant: Tenant, Tokens: links.get, Log: o.Log}
+	a := &api.Server{Worker: platform.Worker, Ask: platform.Ask, Watch: platform.Watch, Tenant: Tenant, Tokens: links.get, Kinds: kinds, Log: o.Log}
 	n.server = &http.Server{Handler: local.OnlyFromHere(a.Handler()), ReadHeaderTimeout: 10 * time.Second}
 	return n, nil
 }
