@@ -36,6 +36,8 @@ type rig struct {
 	tasks    []Task
 	armed    []arming
 	beats    []*beat
+	// sent is what a test has put aside.
+	sent []Task
 	// fault is asked before each call of a port by its name; an error is what the port returns, having done nothing.
 	fault func(port string) error
 	// lost is asked after each append: an error is what the store answers although it has stored the commit.
@@ -265,6 +267,20 @@ func (r *rig) settle() {
 		}
 		for _, m := range messages {
 			require.Equal(r, []Answer{done()}, r.HandleInbox(r.Context(), m.Stream, []Message{m}))
+		}
+	}
+}
+
+// waitAndRun lets the timers fire and another worker run what is in the queue.
+func (r *rig) waitAndRun(w *Worker) {
+	r.Helper()
+	for range 3 {
+		for _, a := range r.takeArmed() {
+			r.pass(time.Duration(max(a.at-r.now, 0)))
+			require.True(r, r.tell(a.stream, workflow.Tick{}).Done)
+		}
+		for _, t := range r.takeTasks() {
+			require.Equal(r, done(), w.HandleTask(r.Context(), r.received(t)))
 		}
 	}
 }
