@@ -40,7 +40,7 @@ func TestInputsAreHeldAgainstTheSchema(t *testing.T) {
 		"name: uncaught\nsteps: { c: { workflow: { name: child, with: '${ input }' } } }\n",
 		"name: caught\nsteps: { c: { workflow: { name: child, with: '${ input }' }, on_error: [ { continue: '${ error }' } ] } }\n",
 		"name: repeated\nsteps: { c: { workflow: { name: child, with: '${ input }' }, retry: { attempts: 2, delay: 1ms, on: [ input.invalid ] } } }\n",
-		"name: alone\nsteps: { c: { workflow: { name: child, with: '${ input }', wait: false } } }\n",
+		"name: alone\nsteps: { c: { workflow: { name: child, with: '${ input }', wait: false, on_parent_close: abandon } } }\n",
 		"name: again\ninput: { schema: { type: object, required: [n] } }\nsteps: { c: { continue_as_new: { input: '${ input.next }' } } }\n",
 	)
 	require.Equal(t, "completed", finish(t, c, "caught", `{"n": 1}`).Outcome)
@@ -66,6 +66,9 @@ func TestInputsAreHeldAgainstTheSchema(t *testing.T) {
 		e = finish(t, c, "alone", input)
 		require.Equal(t, "completed", e.Outcome, "nobody waits for that child")
 		child, err := c.Wait(context.Background(), e.ID+"/c/1")
+		for err != nil && code(t, err) == "execution.unknown" { // it is about to start
+			child, err = c.Wait(context.Background(), e.ID+"/c/1")
+		}
 		require.NoError(t, err)
 		require.Equal(t, "input.invalid", child.Error.Code)
 

@@ -120,6 +120,10 @@ func View(ctx context.Context, w *worker.Worker, snap *worker.Snapshot) (*client
 	if e.Error == nil && snap.Ending != nil && snap.Status.Terminal() {
 		e.Error = snap.Ending.Error
 	}
+	e.FailedStep, e.Held = failedStep(snap.State), held(snap.State)
+	if snap.Origin.Redrive != nil {
+		e.RedriveOf = snap.Origin.Redrive.Of
+	}
 	if snap.Origin.Parent != nil {
 		e.Parent = snap.Origin.Parent.Execution
 	}
@@ -140,6 +144,32 @@ func View(ctx context.Context, w *worker.Worker, snap *worker.Snapshot) (*client
 	}
 	e.Input, err = shown(ctx, w, snap.Tenant, snap.Input)
 	return e, err
+}
+
+// failedStep is the step whose failure decided the outcome: of that and of those inside it, the one that failed first.
+func failedStep(s *workflow.State) string {
+	if s.Ending == nil || s.Ending.Step == "" {
+		return ""
+	}
+	for _, f := range s.Failures {
+		if strings.HasPrefix(f.Step, s.Ending.Step+"/") {
+			return f.Step
+		}
+	}
+	return s.Ending.Step
+}
+
+// held are the failures that an operator has to decide about.
+func held(s *workflow.State) []client.Held {
+	var out []client.Held
+	for _, h := range s.Held {
+		out = append(out, client.Held{Step: h.Step, Error: h.Error})
+	}
+	if h := s.Stopped; h != nil {
+		step, undo := strings.CutSuffix(h.Step, "!undo")
+		out = append(out, client.Held{Step: step, Undo: undo, Error: h.Error})
+	}
+	return out
 }
 
 // shown is a payload for people; one that is too large shows where it is kept.

@@ -53,7 +53,7 @@ func TestOpenAPI(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(routes)), described)
 
 	for _, of := range []any{
-		client.Execution{}, client.Task{}, client.Event{}, client.Deployed{}, client.StartRequest{}, client.Signal{}, client.CancelRequest{}, client.Decision{},
+		client.Execution{}, client.Held{}, client.Task{}, client.Event{}, client.Deployed{}, client.StartRequest{}, client.Signal{}, client.CancelRequest{}, client.Decision{},
 		client.CallbackAnswer{}, client.OperatorMove{}, client.RedriveRequest{}, client.Proof{}, client.Problem{},
 		client.DeadLetter{}, client.LetterMove{},
 	} {

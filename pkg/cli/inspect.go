@@ -104,17 +104,31 @@ func writeExecution(w io.Writer, e client.Execution) error {
 	for _, t := range e.Tasks {
 		rows = append(rows, [2]string{"task", t.Step + ": " + t.Title})
 	}
+	for _, other := range [][2]string{{"child of", e.Parent}, {"redrive of", e.RedriveOf}, {"goes on as", e.Next}} {
+		if other[1] != "" {
+			rows = append(rows, other)
+		}
+	}
 	rows = append(rows, [2]string{"started", stamp(e.StartedAt)})
 	if e.Ended() {
 		rows = append(rows, [2]string{"ended", stamp(e.EndedAt)})
 	}
+	if e.FailedStep != "" {
+		rows = append(rows, [2]string{"failed step", e.FailedStep})
+	}
 	if e.Error != nil {
 		rows = append(rows, [2]string{"error", e.Error.Error()})
+	}
+	for _, h := range e.Held {
+		rows = append(rows, [2]string{"to decide", heldText(h)})
+	}
+	if len(e.Held) > 0 {
+		rows = append(rows, [2]string{"", "wovyr retry, skip, complete, fail or resume decides it"})
 	}
 	if len(e.Input) > 0 {
 		rows = append(rows, [2]string{"input", string(e.Input)})
 	}
-	if e.Ended() {
+	if e.Ended() && e.Error == nil {
 		rows = append(rows, [2]string{"output", string(e.Output)})
 	}
 	for _, row := range rows {
@@ -123,6 +137,18 @@ func writeExecution(w io.Writer, e client.Execution) error {
 		}
 	}
 	return nil
+}
+
+// heldText says what an operator has to decide about.
+func heldText(h client.Held) string {
+	what := "step " + h.Step
+	switch {
+	case h.Undo:
+		what = "undoing " + what
+	case h.Step == "":
+		what = "the timeout of the execution"
+	}
+	return fmt.Sprintf("%s: %s", what, h.Error)
 }
 
 func statusOf(e client.Execution) string {

@@ -16,9 +16,14 @@ type Execution struct {
 	// "compensated" if its work was undone.
 	Status  string `json:"status"`
 	Outcome string `json:"outcome,omitempty"`
-	// Output is that of a completed execution; Error that of one which was not.
+	// Output is that of a completed execution; Error that of one which was not. Where they are not looked up (in lists, and of a start that has
+	// not ended) Output is nil, and both are left out of the JSON form.
 	Output json.RawMessage `json:"output"`
 	Error  *workflow.Error `json:"error"`
+	// FailedStep is the step whose failure ended the execution, the innermost one.
+	FailedStep string `json:"failed_step,omitempty"`
+	// Held are the failures that an operator has to decide about.
+	Held []Held `json:"held,omitempty"`
 
 	Waiting     []string          `json:"waiting,omitempty"` // reasons
 	Tasks       []Task            `json:"tasks,omitempty"`   // open ones
@@ -26,6 +31,8 @@ type Execution struct {
 	Correlation string            `json:"correlation_id,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Parent      string            `json:"parent,omitempty"`
+	// RedriveOf is the execution that this one goes on for, with what that one had completed.
+	RedriveOf string `json:"redrive_of,omitempty"`
 	// Next is the execution that goes on for this one (continue_as_new).
 	Next      string    `json:"next,omitempty"`
 	Events    uint64    `json:"events,omitempty"`
@@ -33,6 +40,28 @@ type Execution struct {
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 	WakesAt   time.Time `json:"wakes_at,omitzero"`
+}
+
+// MarshalJSON leaves output and error out where they are not known, so that nobody takes them for none.
+func (e Execution) MarshalJSON() ([]byte, error) {
+	type plain Execution
+	if e.Output != nil {
+		return json.Marshal(plain(e))
+	}
+	type absent *struct{}
+	return json.Marshal(struct {
+		plain
+		Output absent `json:"output,omitempty"`
+		Error  absent `json:"error,omitempty"`
+	}{plain: plain(e)})
+}
+
+// Held is a failure that waits for an operator. Step is empty for the timeout of the whole execution; Undo says that it is the step's
+// compensation that failed.
+type Held struct {
+	Step  string          `json:"step,omitempty"`
+	Undo  bool            `json:"undo,omitempty"`
+	Error *workflow.Error `json:"error"`
 }
 
 // Ended reports whether the execution has come to its end.

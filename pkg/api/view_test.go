@@ -1,0 +1,97 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/wovyr/wovyr/pkg/client"
+)
+
+// fields are those of a JSON object.
+func fields(t *testing.T, text []byte) map[string]json.RawMessage {
+	t.Helper()
+	var out map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &out))
+	return out
+}
+
+// TestWhatIsNotKnownIsNotSaid: an execution has output and error where they were looked up, null meaning none, and neither of them where not.
+func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
+	c, _ := serve(t, echo, waiting, "name: fails\nsteps: { no: { fail: { code: no } } }\n")
+	for workflow, want := range map[string]string{"echo": `{"say":{}}`, "fails": "null", "waiting": "null"} {
+		e, err := c.Start(context.Background(), client.StartRequest{Workflow: workflow})
+		require.NoError(t, err)
+		if workflow != "waiting" {
+			_, err = c.Wait(context.Background(), e.ID)
+			require.NoError(t, err)
+		}
+		_, _, text := ask(t, c, http.MethodGet, "/v1/executions/"+e.ID, "", "")
+		got := fields(t, []byte(text))
+		require.JSONEq(t, want, string(got["output"]), workflow)
+		require.Equal(t, workflow != "fails", string(got["error"]) == "null", workflow)
+
+		_, _, text = ask(t, c, http.MethodGet, "/v1/executions?workflow="+workflow, "", "")
+		var page client.Page[json.RawMessage]
+		require.NoError(t, json.Unmarshal([]byte(text), &page))
+		require.Len(t, page.Items, 1)
+		item := fields(t, page.Items[0])
+		require.NotContains(t, item, "output")
+		require.NotContains(t, item, "error")
+		var back client.Execution
+		require.NoError(t, json.Unmarshal(page.Items[0], &back))
+		again, err := json.Marshal(back)
+		require.NoError(t, err)
+		require.JSONEq(t, string(page.Items[0]), string(again), "a client hands on what it got")
+	}
+}
+
+// TestWhatEndedIt: the step whose failure ended an execution is named, the innermost one; so is where a redriven one comes from.
+func TestWhatEndedIt(t *testing.T) {
+	c, _ := serve(t,
+		"name: flat\nsteps: { no: { fail: { code: no } } }\n",
+		"name: deep\nsteps: { g: { group: { steps: { a: { value: 1 }, no: { needs: [a], fail: { code: no } } } } } }\n",
+		"name: caught\nsteps: { a: { fail: { code: other }, on_error: { continue: 1 } }, no: { needs: [a], fail: { code: no } } }\n",
+		"name: fine\nsteps: { a: { fail: { code: no }, on_error: { continue: 1 } } }\n",
+	)
+	for workflow, want := range map[string]string{"flat": "no", "deep": "g/no", "caught": "no", "fine": ""} {
+		e := finish(t, c, workflow, "{}")
+		require.Equal(t, want, e.FailedStep, workflow)
+		require.Empty(t, e.RedriveOf)
+		if want == "" {
+			continue
+		}
+		again, err := c.Redrive(context.Background(), e.ID, client.RedriveRequest{})
+		require.NoError(t, err)
+		again, err = c.Wait(context.Background(), again.ID)
+		require.NoError(t, err)
+		require.Equal(t, e.ID, again.RedriveOf)
+		require.Equal(t, want, again.FailedStep)
+	}
+}
+
+// TestWhatAnOperatorDecides: what waits for one is listed with its error, be it a step or the undoing of one.
+func TestWhatAnOperatorDecides(t *testing.T) {
+	c, _ := serve(t,
+		"name: paused\non_failure: pause\nlimits: { timeout: 1d }\nsteps: { no: { function: std.fail, with: { code: no } }, also: { function: std.fail, with: { code: other } } }\n",
+		"name: undone\non_failure: compensate\nlimits: { timeout: 1d }\nsteps: { a: { value: 1, compensate: { function: std.fail, with: { code: stuck } } }, no: { needs: [a], fail: { code: no } } }\n",
+	)
+	ctx := context.Background()
+	held := func(workflow string, n int) []client.Held {
+		e, err := c.Start(ctx, client.StartRequest{Workflow: workflow})
+		for err == nil && len(e.Held) < n {
+			e, err = c.Get(ctx, e.ID)
+		}
+		require.NoError(t, err)
+		return e.Held
+	}
+	paused := held("paused", 2)
+	require.ElementsMatch(t, []string{"no no", "also other"}, []string{paused[0].Step + " " + paused[0].Error.Code, paused[1].Step + " " + paused[1].Error.Code})
+	undone := held("undone", 1)
+	require.Equal(t, "a", undone[0].Step)
+	require.True(t, undone[0].Undo)
+	require.Equal(t, "stuck", undone[0].Error.Code)
+}
