@@ -76,7 +76,7 @@ func (w *Worker) replay(ctx context.Context, x *execution, c *eventstore.Commit)
 	}
 	events := b.Recorded(c.First)
 	if x.state == nil && c.Checkpoint == c.First {
-		if x.state, err = w.checkpointOf(ctx, x.stream, b); err != nil {
+		if x.state, x.size, err = w.checkpointOf(ctx, x.stream, b); err != nil {
 			return err
 		}
 		events = nil
@@ -107,27 +107,29 @@ func (x *execution) committed(c *eventstore.Commit, inline bool) {
 	}
 }
 
-func (w *Worker) checkpointOf(ctx context.Context, s eventstore.Stream, b *codec.Batch) (*workflow.State, error) {
+// checkpointOf is the state that a commit carries, and its size where that is not the commit's.
+func (w *Worker) checkpointOf(ctx context.Context, s eventstore.Stream, b *codec.Batch) (*workflow.State, int, error) {
 	if b.StateRef == "" {
 		if b.State == nil {
-			return nil, errors.New("the commit is said to carry a checkpoint and has none")
+			return nil, 0, errors.New("the commit is said to carry a checkpoint and has none")
 		}
-		return b.State, nil
+		return b.State, 0, nil
 	}
 	ref, err := eventstore.ParseRef(b.StateRef)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r, err := w.Payloads.Open(ctx, s.Tenant, ref)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer r.Close()
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return codec.DecodeState(data)
+	state, err := codec.DecodeState(data)
+	return state, len(data), err
 }
 
 func (w *Worker) programOf(ctx context.Context, x *execution, events []workflow.Recorded) (*engine.Program, error) {

@@ -319,15 +319,21 @@ func (r *rig) ended(s eventstore.Stream, outcome string) *Snapshot {
 // commits are the stored commits of an execution.
 func (r *rig) commits(s eventstore.Stream) []eventstore.Commit {
 	r.Helper()
-	list, err := r.store.Page(r.Context(), s, 0, eventstore.MaxPage)
-	require.NoError(r, err)
-	return list
+	var list []eventstore.Commit
+	for after := uint64(0); ; after = list[len(list)-1].Last {
+		page, err := r.store.Page(r.Context(), s, after, eventstore.MaxPage)
+		require.NoError(r, err)
+		if len(page) == 0 {
+			return list
+		}
+		list = append(list, page...)
+	}
 }
 
 // events are the names of an execution's events.
 func (r *rig) events(s eventstore.Stream) []string {
 	r.Helper()
-	history, err := r.History(r.Context(), s, 0, eventstore.MaxPage)
+	history, err := r.whole(r.Context(), s)
 	require.NoError(r, err)
 	var out []string
 	for _, e := range history {
