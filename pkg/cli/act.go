@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -135,7 +136,16 @@ func newCancel(env Environment) *cobra.Command {
 }
 
 func newTask(env Environment) *cobra.Command {
-	c := &cobra.Command{Use: "task", Short: "List and decide the tasks of people"}
+	c := &cobra.Command{Use: "task", Short: "List and decide the tasks of people",
+		Long: `Lists the tasks that wait for a person, and decides them.
+
+The assignees of a task say whom it is meant for. Nothing holds anybody to that yet:
+whoever reaches the server can decide every task, and --by is what he says of
+himself. A server on one machine answers to that machine only.`,
+		Example: `  wovyr task list
+  wovyr task approve k5f2… approve --comment 'as agreed'
+  wovyr task reject k5f2… approve`,
+	}
 	c.AddCommand(newTaskList(env), newDecide(env, "approve", "Approve a task"), newDecide(env, "reject", "Reject a task"))
 	return c
 }
@@ -161,19 +171,34 @@ func newTaskList(env Environment) *cobra.Command {
 				}
 				query.Set("cursor", page.Next)
 			}
-			return r.print(tasks, func(w io.Writer) error {
-				for _, t := range tasks {
-					if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Execution, t.Step, t.Title, stamp(t.DueAt)); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			if err := r.print(tasks, func(w io.Writer) error { return writeTasks(w, tasks) }); err != nil {
+				return err
+			}
+			if r.output == "table" && len(tasks) > 0 {
+				fmt.Fprintf(env.Err, "Decide one: %s task approve %s %s%s (or reject)\n", program(), tasks[0].Execution, tasks[0].Step, r.sameServer())
+			}
+			return nil
 		},
 	}
 	r.flags(c)
 	outputFlag(c, &r.output, formats)
 	return c
+}
+
+func writeTasks(w io.Writer, tasks []client.Task) error {
+	if len(tasks) == 0 {
+		_, err := fmt.Fprintln(w, "No open tasks.")
+		return err
+	}
+	if _, err := fmt.Fprintln(w, "EXECUTION\tSTEP\tTITLE\tFOR\tDUE"); err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Execution, t.Step, t.Title, strings.Join(t.Assignees, ", "), stamp(t.DueAt)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newDecide(env Environment, verdict, short string) *cobra.Command {

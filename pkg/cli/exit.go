@@ -43,6 +43,25 @@ func silent(err error) bool {
 	return errors.Is(err, errRefused) || errors.Is(err, errNotCompleted) || errors.Is(err, errInterrupted) || errors.Is(err, errTestsFailed)
 }
 
+// advice is what to do about a problem that a server reports, in the words of this program. The server speaks of addresses.
+var advice = map[string]string{
+	"task.closed":       "list the open ones: wovyr task list",
+	"execution.unknown": "list what there is: wovyr list",
+	"execution.open":    "redrive goes on where an execution has ended: wovyr cancel it first, or wait",
+	"workflow.unknown":  "wovyr deploy FILE",
+}
+
+// inOurWords is an error as this program says it.
+func inOurWords(err error) error {
+	var p *client.Problem
+	if !errors.As(err, &p) || advice[p.Code] == "" {
+		return err
+	}
+	own := *p
+	own.Detail = advice[p.Code]
+	return &own
+}
+
 // brokenHistory turns the finding that a history is broken into a failure.
 func brokenHistory(err error) error {
 	if p := (*client.Problem)(nil); errors.As(err, &p) && p.Code == "history.corrupt" {

@@ -27,6 +27,15 @@ func (r *remote) flags(c *cobra.Command) {
 	c.Flags().StringVar(&r.data, "data", "", "folder of a store on this machine (default that of wovyr.yaml, or .wovyr)")
 }
 
+// sameServer are the flags by which another command finds the same server.
+func (r *remote) sameServer() string {
+	flags := dataFlag(r.data)
+	if r.server != "" && r.server != os.Getenv("WOVYR_SERVER") {
+		flags = " --server " + r.server + flags
+	}
+	return flags
+}
+
 // folder is the data folder that is meant.
 func (r *remote) folder() (string, error) {
 	if r.data != "" {

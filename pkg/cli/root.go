@@ -52,7 +52,7 @@ func Run(env Environment, args []string) int {
 	root.SetErr(env.Err)
 	command, err := root.ExecuteC()
 	if err != nil && !silent(err) {
-		fmt.Fprintf(env.Err, "wovyr: %s\n", err)
+		fmt.Fprintf(env.Err, "wovyr: %s\n", inOurWords(err))
 		if !began || errors.As(err, new(misuse)) {
 			fmt.Fprintf(env.Err, "Run '%s --help' for what it takes, with examples.\n", command.CommandPath())
 		}

@@ -159,6 +159,7 @@ func openNode(ctx context.Context, o node.Options) (*node.Node, error) {
 	return nil, fmt.Errorf("the store in %s is open in process %s%s.\n"+
 		"Look at it from here:  %[4]s list%[5]s\n"+
 		"Start something there: %[4]s deploy FILE%[5]s, then %[4]s start WORKFLOW%[5]s\n"+
+		"Or end that process:   kill %[2]s (what is open is kept)\n"+
 		"Or use another folder: --data DIR", locked.Folder, locked.Process, where, program(), flags)
 }
 

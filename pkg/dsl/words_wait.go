@@ -22,7 +22,7 @@ var humanShape = &object{
 	words: []word{
 		{name: "title", required: true, value: mixed, example: "'Approve order ${ input.order_id }'", doc: "What is asked, in one line."},
 		{name: "details", value: template, example: "{ total: '${ input.total }' }", doc: "What the person should know: a text or a value to show."},
-		{name: "assignees", value: &list{item: mixed, what: "people and roles", min: 1, max: 100, dynamic: true}, example: "[ 'role:finance', 'user:ada' ]", doc: "Who may decide.", fallback: "anybody"},
+		{name: "assignees", value: &list{item: mixed, what: "people and roles", min: 1, max: 100, dynamic: true}, example: "[ 'role:finance', 'user:ada' ]", doc: "Whom the task is for. Nobody is held to it yet: whoever reaches the server can decide.", fallback: "anybody"},
 		{name: "form", value: schemaBlock, example: "{ schema: { type: object } }", doc: "The JSON Schema of the answer."},
 		{name: "notify", value: notifyShape, example: "{ function: chat.send, with: { text: 'Please decide: ${ task.url }' } }", doc: "A call that tells people of the task, which `task` describes."},
 		{name: "remind", value: &list{item: positiveDuration, what: "durations", max: 32}, example: "[ 1d ]", doc: "When to tell again, from the start of the task."},

@@ -1,17 +1,18 @@
 package project
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -63,26 +64,47 @@ func Load(dir string) (*Project, error) {
 	if err != nil {
 		return nil, fmt.Errorf("project: %w", err)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(p); err != nil && !errors.Is(err, io.EOF) { // EOF: nothing but comments
-		return nil, fmt.Errorf("%s: %w: it takes functions, secrets, vault, data, listen and egress", file, err)
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, syntaxError(file, err)
 	}
-	for name, f := range p.Functions { // order-free: one wrong entry is enough
-		if (len(f.Command) == 0) == (f.URL == "") {
-			return nil, fmt.Errorf("%s: function %s: write either command: [ program, argument ] or url: …", file, name)
+	if root.Kind != 0 { // not only comments
+		if err := checkShape(file, &root, reflect.TypeOf(*p)); err != nil {
+			return nil, err
+		}
+		if err := root.Decode(p); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	if err := p.checkSecrets(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if _, err := p.Guard(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if err := p.check(func(words ...string) string { return at(file, &root, words...) }); err != nil {
+		return nil, err
 	}
 	if !filepath.IsAbs(p.Data) {
 		p.Data = filepath.Join(dir, p.Data)
 	}
 	return p, nil
+}
+
+// check looks at what the shape of the file does not say. place is where something stands in it.
+func (p *Project) check(place func(words ...string) string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(p.Functions)) {
+		if f := p.Functions[name]; (len(f.Command) == 0) == (f.URL == "") {
+			errs = append(errs, fmt.Errorf("%s: function %s: write either command: [ program, argument ] or url: …", place("functions", name), name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
+		if err := p.Secrets[name].check(name); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", place("secrets", name), err))
+		}
+	}
+	if _, err := p.SecretLifetime(); err != nil {
+		errs = append(errs, fmt.Errorf("%s: %w", place("vault", "lifetime"), err))
+	}
+	if _, err := p.Guard(); err != nil {
+		errs = append(errs, fmt.Errorf("%s: %w", place("egress", "allow"), err))
+	}
+	return errors.Join(errs...)
 }
 
 // Guard returns the guard of what activities may call.

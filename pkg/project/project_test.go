@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,17 +33,32 @@ func TestNoFile(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"functons: {}\n":         "it takes functions, secrets, vault, data, listen and egress",
-		"functions: { a: {} }\n": "function a: write either command",
+		"functons: {}\n": `wovyr.yaml:1:1: the file has no word "functons": it takes data, egress, functions, listen, secrets, vault`,
+		"data: x\nfunctions:\n  a:\n    comand: [x]\n":        "wovyr.yaml:4:5: entry a of `functions` has no word",
+		"functions: { a: {} }\n":                              "wovyr.yaml:1:14: function a: write either command",
 		"functions: { a: { command: [x], url: 'http://x' } }": "function a: write either command",
-		"secrets: { a: {} }\n":                                "secret a: write one of env: NAME, file: path",
+		"functions: { a: { command: python x.py } }\n":        "wovyr.yaml:1:28: `command` must be a list, such as [ a, b ]",
+		"functions: { a: { command: [ [x] ] } }\n":            "wovyr.yaml:1:30: an entry of `command` must be a text",
+		"functions: [ a ]\n":                                  "wovyr.yaml:1:12: `functions` must be a mapping",
+		"functions: { a: {url: 'http://x'}, a: {} }\n":        "twice",
+		"secrets: { a: {} }\n":                                "wovyr.yaml:1:12: secret a: write one of env: NAME, file: path",
 		"secrets: { a: { env: A, file: a } }\n":               "secret a: write one of env: NAME, file: path",
-		"vault: { lifetime: soon }":                           "vault: lifetime",
-		"egress: { allow: [ 'http://x' ] }\n":                 "is a URL",
-		"data: [1]\n":                                         "wovyr.yaml",
+		"secrets:\n  a: { env: [A] }\n":                       "wovyr.yaml:2:13: `env` must be a text",
+		"vault: { lifetime: soon }":                           "wovyr.yaml:1:10: vault: lifetime",
+		"egress: { allow: [ 'http://x' ] }\n":                 "wovyr.yaml:1:11: egress",
+		"data: [1]\n":                                         "wovyr.yaml:1:7: `data` must be a text",
+		"data:\n":                                             "`data` must be a text",
+		"text":                                                "wovyr.yaml:1:1: the file must be a mapping",
+		"- a\n":                                               "wovyr.yaml:1:1: the file must be a mapping",
+		"data: x\n  b: y\n":                                   "wovyr.yaml:2",
+		"data: 'x\n":                                          "this is not YAML",
+		"\tdata: x\n":                                         "wovyr.yaml:1",
 	} {
 		_, err := load(t, text)
 		require.ErrorContains(t, err, want, text)
+		for _, foreign := range []string{"unmarshal", "!!", "project.", "yaml:"} { // words of programs
+			require.NotContains(t, strings.ReplaceAll(err.Error(), "wovyr.yaml:", ""), foreign, text)
+		}
 	}
 }
 

@@ -64,20 +64,17 @@ func (s Secret) places() [][2]string {
 	return [][2]string{{PlaceEnv, s.Env}, {PlaceFile, s.File}, {PlaceEncrypted, s.Encrypted}, {PlaceSecretsManager, s.SecretsManager}, {PlaceParameter, s.Parameter}}
 }
 
-func (p *Project) checkSecrets() error {
-	for name, s := range p.Secrets { // order-free: one wrong entry is enough
-		places := 0
-		for _, place := range s.places() {
-			if place[1] != "" {
-				places++
-			}
-		}
-		if places != 1 {
-			return fmt.Errorf("secret %s: write one of env: NAME, file: path, encrypted: name, secretsmanager: name and parameter: name", name)
+func (s Secret) check(name string) error {
+	places := 0
+	for _, place := range s.places() {
+		if place[1] != "" {
+			places++
 		}
 	}
-	_, err := p.SecretLifetime()
-	return err
+	if places != 1 {
+		return fmt.Errorf("secret %s: write one of env: NAME, file: path, encrypted: name, secretsmanager: name and parameter: name", name)
+	}
+	return nil
 }
 
 // SecretLifetime is how long a value is used before it is read again; 0: secret.Lifetime.
