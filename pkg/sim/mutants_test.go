@@ -38,6 +38,7 @@ var mutants = map[worker.Mutant]hunt{
 	worker.ReadThenSubscribe: {"unswept", []string{"rush"}},
 	worker.ForgetNotice:      {"heavy", []string{"parent", "family"}},
 	worker.ForgetContinue:    {"unswept", []string{"bulky"}},
+	worker.SkipBefore:        {"heavy", []string{"burst"}},
 	worker.ForgetHold:        {"heavy", []string{"parcels", "volumes"}},
 }
 

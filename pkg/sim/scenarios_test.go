@@ -43,6 +43,9 @@ func move(m workflow.Move, step string) sim.Outside {
 	return sim.Outside{Within: 5 * time.Minute, OneIn: 2, Again: true, Move: &workflow.OperatorMove{Move: m, Step: step, Output: workflow.Inline(workflow.Value(`{}`))}}
 }
 
+// burst is one of several events that are sent at about the same time.
+var burst = sim.Outside{Within: 20 * time.Second, Event: &worker.Event{Type: "Burst"}}
+
 var documents = []document{
 	{name: "chain", outcomes: []string{"completed", "failed"}, text: `
 steps:
@@ -111,6 +114,12 @@ steps:
   one: { event: { type: Loose } }
   a: { needs: [one], function: f }
   two: { needs: [a], event: { type: Loose, key: execution.id } }`},
+	{name: "burst", outside: []sim.Outside{burst, burst, burst, burst}, text: `
+steps:
+  one: { event: { type: Burst } }
+  two: { needs: [one], event: { type: Burst, key: execution.id } }
+  three: { needs: [two], event: { type: Burst, key: execution.id } }
+  four: { needs: [three], event: { type: Burst, key: execution.id } }`},
 	{name: "matched", outside: []sim.Outside{event("Kind", "shared"), event("Kind", "")}, text: `
 steps:
   a: { function: f }
@@ -238,7 +247,7 @@ steps:
   more: { needs: [a], when: 'input.?n.orValue(0) < 2', continue_as_new: { input: { n: '${ input.?n.orValue(0) + 1 }', box: '${ steps.a.output }' } } }
   z: { needs: [more], function: f, with: { carried: '${ input.?box.orValue(null) }' }, ` + patient + ` }`},
 	{name: "giveup", outside: []sim.Outside{{Within: time.Hour, Again: true, Move: &workflow.OperatorMove{Move: workflow.MoveFail, Step: "b"}},
-		{Within: time.Hour, Again: true, Move: &workflow.OperatorMove{Move: workflow.MoveFail, Step: "c"}}}, text: `
+		{Within: time.Hour, Again: true, Move: &workflow.OperatorMove{Move: workflow.MoveFail, Step: "c"}}, operated("a")}, text: `
 on_failure: pause
 steps:
   a: { function: f, ` + patient + ` }

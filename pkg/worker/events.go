@@ -158,16 +158,15 @@ func (w *Worker) arrivedIn(ctx context.Context, x *execution, t *engine.Turn, pa
 			if err != nil {
 				return err
 			}
-			before := t.Events()
-			if err := t.Handle(in); err != nil {
-				return err
+			taken := false
+			if pattern.AnyKey && !mutated(SkipBefore) {
+				taken, err = w.handBefore(ctx, x, t, in, brought)
 			}
-			if t.Events() > before {
-				brought.payload(in.Data)
-				return nil // taken: the subscription of a wait that comes next looks at the rest
+			if err == nil && !taken {
+				taken, err = hand(t, in, brought)
 			}
-			if t.Full() {
-				return errFull
+			if err != nil || taken {
+				return err // taken: the subscription of a wait that comes next looks at the rest
 			}
 		}
 		if len(events) < maxArrived {
@@ -175,6 +174,60 @@ func (w *Worker) arrivedIn(ctx context.Context, x *execution, t *engine.Turn, pa
 		}
 		after = events[len(events)-1].Number
 	}
+}
+
+// hand gives an event to a turn, and reports whether a wait took it.
+func hand(t *engine.Turn, in workflow.ExternalEvent, brought *refs) (taken bool, err error) {
+	before := t.Events()
+	if err := t.Handle(in); err != nil {
+		return false, err
+	}
+	if t.Events() > before {
+		brought.payload(in.Data)
+		return true, nil
+	}
+	if t.Full() {
+		return false, errFull
+	}
+	return false, nil
+}
+
+// maxOvertaken is how many events of a key may be overtaken by one that was sent after them.
+const maxOvertaken = 32
+
+// handBefore hands those events of a key to a turn that come before one which was found among those of all keys: a sender that died in between may
+// have put it there first, and whoever takes it passes over all that have a lower number under the key.
+func (w *Worker) handBefore(ctx context.Context, x *execution, t *engine.Turn, found workflow.ExternalEvent, brought *refs) (taken bool, err error) {
+	after := uint64(0)
+	for _, c := range x.state.Cursors {
+		if c.Kind == found.Kind && c.Key == found.Key && !c.AnyKey {
+			after = c.Number
+		}
+	}
+	if found.Number > maxOvertaken {
+		after = max(after, found.Number-maxOvertaken-1)
+	}
+	if found.Number <= after+1 {
+		return false, nil
+	}
+	topic := eventstore.Topic{Tenant: x.stream.Tenant, Type: found.Kind, Key: found.Key}
+	events, err := w.Store.ReadEvents(ctx, topic, after, w.Clock.Now(), int(found.Number-after-1))
+	if err != nil {
+		return false, fmt.Errorf("worker: events of %s: %w", topic, err)
+	}
+	for _, e := range events {
+		if e.Number >= found.Number || e.At < x.state.CreatedAt-int64(skew) {
+			continue
+		}
+		in, err := decodeEvent(e, false)
+		if err != nil {
+			return false, err
+		}
+		if taken, err := hand(t, in, brought); err != nil || taken {
+			return taken, err
+		}
+	}
+	return false, nil
 }
 
 // errFull says that an event may not have been taken only because the decision is full: the hint must come again.

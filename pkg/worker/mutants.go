@@ -40,6 +40,8 @@ const (
 	ForgetNotice Mutant = "notice not owed"
 	// ForgetContinue does not send the message that goes on with what a bound left undone (point 2).
 	ForgetContinue Mutant = "rest of a decision forgotten"
+	// SkipBefore takes an event found among those of all keys although an earlier one of its key is there (point 12).
+	SkipBefore Mutant = "event passed over"
 	// ForgetHold takes references to payloads of others without holding them (point 10).
 	ForgetHold Mutant = "payloads of others not held"
 )
@@ -47,5 +49,5 @@ const (
 // Mutants lists them.
 var Mutants = []Mutant{
 	AcknowledgeGuard, NotRevoked, ExpireAtOnce, DecideAnew, CancelNobody, CarryEvent, DispatchFirst, AnyFence, DropEarly, PutBackAtOnce,
-	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue, ForgetHold,
+	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue, ForgetHold, SkipBefore,
 }
