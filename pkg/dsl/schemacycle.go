@@ -1,7 +1,6 @@
 package dsl
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,10 +126,7 @@ func (f *refFinder) cycle(n *node) bool {
 
 // target is what a reference leads to, or nil.
 func (f *refFinder) target(ref string) *node {
-	fragment, err := url.PathUnescape(strings.TrimPrefix(ref, "#"))
-	if err != nil {
-		return nil
-	}
+	fragment := unpercent(strings.TrimPrefix(ref, "#"))
 	if fragment != "" && fragment[0] != '/' {
 		return f.anchors[fragment]
 	}
@@ -141,4 +137,20 @@ func (f *refFinder) target(ref string) *node {
 		}
 	}
 	return n
+}
+
+// unpercent undoes the percent signs of a URI's fragment (RFC 6901 §6); what is no escape stays.
+func unpercent(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			if c, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
 }
