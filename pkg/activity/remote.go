@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -35,15 +36,19 @@ func (r *Remote) Run(ctx context.Context, t *Task) (Result, error) {
 	var target struct {
 		URL string `json:"url"`
 	}
-	if err := json.Unmarshal(t.Target.JSON, &target); err != nil || target.URL == "" {
-		return Result{}, NewError(CodeInput, "the url is empty: write url: https://…")
+	if err := json.Unmarshal(t.Target.JSON, &target); err != nil {
+		return Result{}, NewError(CodeInput, "url: write the whole address, such as https://pay.example/charges")
+	}
+	to, err := ParseURL(target.URL)
+	if err != nil {
+		return Result{}, err
 	}
 	body, w := io.Pipe()
 	go func() { w.CloseWithError(t.With.WriteText(ctx, w)) }()
 	defer body.Close()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), body)
 	if err != nil {
-		return Result{}, NewError(CodeInput, "cannot post to %q: %v", target.URL, err)
+		return Result{}, NewError(CodeInput, "url: %s is no address", to.Host)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -65,7 +70,41 @@ func (r *Remote) Run(ctx context.Context, t *Task) (Result, error) {
 		return remoteOutput(res)
 	}
 	defer res.Body.Close()
-	return Result{}, remoteError(res)
+	return Result{}, remoteError(t, res)
+}
+
+// ParseURL reads the address of a request: http or https, a host, no user. What must not stand in a query as it is gets escaped, as
+// net/http would write a blank as it stands, and the request line would end there. The error is an *Error, activity.input.
+func ParseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, NewError(CodeInput, "url: %q is no address: write https://host/path, and escape values with odd characters", text)
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.Opaque != "":
+		return nil, NewError(CodeInput, "url: %q is not a whole address: write one such as https://pay.example/charges", text)
+	case u.User != nil:
+		return nil, NewError(CodeInput, "url: it has a user name: say who calls in a header or by auth")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return nil, NewError(CodeInput, "url: %s is no port", port)
+		}
+	}
+	u.Fragment, u.RawFragment = "", ""
+	u.RawQuery = escapeQuery(u.RawQuery)
+	return u, nil
+}
+
+func escapeQuery(query string) string {
+	var out strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			fmt.Fprintf(&out, "%%%02X", c)
+		} else {
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
 }
 
 func (r *Remote) client() *http.Client {
@@ -111,8 +150,9 @@ func StatusKind(status int) (category workflow.Category, retryable bool) {
 	return workflow.CategoryActivity, false
 }
 
-func remoteError(res *http.Response) error {
+func remoteError(t *Task, res *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+	text = []byte(t.mask().String(string(text))) // before it is cut: half a secret is none that a mask knows
 	category, retryable := StatusKind(res.StatusCode)
 	e := workflow.Errorf(fmt.Sprintf("http.%d", res.StatusCode), category, "%s: %s", res.Status, strings.TrimSpace(fmt.Sprintf("%.200s", text)))
 	e.Retryable = retryable

@@ -20,6 +20,7 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/activity/httpcall"
+	"github.com/wovyr/wovyr/pkg/secret"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -250,6 +251,21 @@ func TestDetailsAreBounded(t *testing.T) {
 		require.NotEmpty(t, e.Details)
 		require.True(t, json.Valid(e.Details))
 		require.Less(t, len(e.Message), 2000)
+	}
+}
+
+// TestNoHalfSecrets: where an error cuts what the other side wrote, no part of a secret is left that a mask would not know.
+func TestNoHalfSecrets(t *testing.T) {
+	const key = "sesame-open-the-door-of-the-cave"
+	p, say := sayer(t)
+	mask := secret.NewMask(secret.Value{Name: "key", Text: key})
+	for n := range 400 {
+		say(said{status: []int{500, 200}[n%2], kind: []string{"text/plain", "application/json"}[n%2], body: strings.Repeat("x", n) + key + strings.Repeat("y", 3<<10-n-len(key)-n%40) + key + "z"})
+		k := task(t, m{"url": p.URL})
+		k.Mask = func() *secret.Mask { return mask }
+		_, err := activity.Run(t.Context(), caller(t, httpcall.Options{}), k)
+		typed, _ := activity.AsError(t.Context(), err)
+		require.NotContains(t, typed.Message+string(typed.Details), "sesame", n)
 	}
 }
 

@@ -53,21 +53,10 @@ func parse(ctx context.Context, t *activity.Task) (*block, error) {
 	if !slices.Contains(methods, b.Method) {
 		return nil, wrong("method: %q is none of %s", b.Method, strings.Join(methods, ", "))
 	}
-	u, err := url.Parse(b.URL)
-	switch {
-	case err != nil:
-		return nil, wrong("url: it is no address: write https://host/path, and put values with odd characters into query")
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.Opaque != "":
-		return nil, wrong("url: write the whole address, such as https://pay.example/charges")
-	case u.User != nil:
-		return nil, wrong("url: it has a user name: write auth: { basic: { user: …, password: … } }")
+	u, err := activity.ParseURL(b.URL)
+	if err != nil {
+		return nil, err
 	}
-	if port := u.Port(); port != "" {
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return nil, wrong("url: %s is no port", port)
-		}
-	}
-	u.Fragment, u.RawFragment = "", ""
 	b.url = u
 	if n := b.redirects(); n < 0 || n > MaxRedirects {
 		return nil, wrong("redirects: %d is not from 0 to %d", n, MaxRedirects)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -46,6 +47,8 @@ type Caller struct {
 	withTLS  *lru.Cache[[sha256.Size]byte, *http.Transport]
 	breakers *breakers
 	tokens   *tokens
+	// dial connects in the guard's place, in tests.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // New returns a caller that has no connections yet.
@@ -78,6 +81,9 @@ func (c *Caller) CloseIdleConnections() {
 func (c *Caller) newTransport() *http.Transport {
 	t := c.guard.Transport()
 	t.MaxResponseHeaderBytes = maxHeaderBytes
+	if c.dial != nil {
+		t.DialContext = c.dial
+	}
 	return t
 }
 
@@ -113,28 +119,34 @@ func (c *Caller) Run(ctx context.Context, t *activity.Task) (activity.Result, er
 		return activity.Result{}, err
 	}
 	watched, quiet := watchSilence(ctx)
-	res, mask, err := c.send(watched, t, b)
+	res, cred, err := c.send(watched, t, b)
 	if err != nil {
 		quiet.stop()
-		return activity.Result{}, mask.maskError(failure(ctx, watched, b, err))
+		return activity.Result{}, cred.maskError(failure(ctx, watched, b, err))
 	}
 	res.Body = &body{ReadCloser: res.Body, quiet: quiet, fail: func(err error) error { return failure(ctx, watched, b, err) }}
-	out, err := c.answer(b, res)
+	out, err := answer(b, res, func(text string) string {
+		if t.Mask != nil {
+			text = t.Mask().String(text)
+		}
+		return cred.mask.String(text)
+	})
 	if err != nil || out.Stream == nil {
 		_ = res.Body.Close() // what was wanted of it has been read
 	}
 	if err != nil {
-		return activity.Result{}, mask.maskError(err)
+		return activity.Result{}, cred.maskError(err)
 	}
-	return mask.maskResult(out), nil
+	return cred.maskResult(out), nil
 }
 
-// answer is the output for an answer that counts as a success, or the error.
-func (c *Caller) answer(b *block, res *http.Response) (activity.Result, error) {
+// answer is the output for an answer that counts as a success, or the error. Errors cut texts, and half a secret is none that a mask knows,
+// so safe is to mask them before.
+func answer(b *block, res *http.Response, safe func(string) string) (activity.Result, error) {
 	if !b.succeeds(res.StatusCode) {
-		return activity.Result{}, refused(b, res)
+		return activity.Result{}, refused(b, res, safe)
 	}
-	return output(b, res)
+	return output(b, res, safe)
 }
 
 // send makes the request, with a fresh token if the one that was kept is refused.

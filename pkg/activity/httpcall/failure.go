@@ -75,11 +75,12 @@ func ofTLS(err error) bool {
 }
 
 // refused is the error for an answer that is no success. It reads the beginning of the body.
-func refused(b *block, res *http.Response) error {
+func refused(b *block, res *http.Response, safe func(string) string) error {
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	if typed := (*activity.Error)(nil); err != nil && !errors.As(err, &typed) {
 		return err // the attempt has ended
 	}
+	text = []byte(safe(string(text)))
 	category, retryable := activity.StatusKind(res.StatusCode)
 	said := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " ")
 	if r := []rune(said); len(r) > 300 {

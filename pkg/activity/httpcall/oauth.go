@@ -28,14 +28,11 @@ type oauth struct {
 }
 
 func (o *oauth) check() error {
-	u, err := url.Parse(o.TokenURL)
-	switch {
-	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.User != nil:
-		return wrong("auth: oauth2: token_url: write the whole address, such as https://id.example/token")
-	case o.ClientID == "":
+	if o.ClientID == "" {
 		return wrong("auth: oauth2: client_id is missing")
 	}
-	return nil
+	_, err := activity.ParseURL(o.TokenURL)
+	return err
 }
 
 // maxTokens is how many tokens a worker keeps.

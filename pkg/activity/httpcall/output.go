@@ -26,7 +26,7 @@ const (
 )
 
 // output makes {status, headers, body} of an answer. A large body is streamed, and the stream closes it.
-func output(b *block, res *http.Response) (activity.Result, error) {
+func output(b *block, res *http.Response, safe func(string) string) (activity.Result, error) {
 	head, err := json.Marshal(headersOf(res.Header))
 	if err != nil {
 		return activity.Result{}, wrong("%s: the headers of the answer: %v", b.where(), err)
@@ -48,7 +48,7 @@ func output(b *block, res *http.Response) (activity.Result, error) {
 		first = bytes.TrimPrefix(first, []byte("\ufeff"))
 		if whole && !json.Valid(first) {
 			return activity.Result{}, activity.NewError(activity.CodeOutput, "%s: the answer is not JSON, although %s; read it as it is by response: text (it begins: %.80q)",
-				b.where(), b.because(), first)
+				b.where(), b.because(), safe(string(first)))
 		}
 	}
 	body := encode(way, charset, io.MultiReader(bytes.NewReader(first), rest(res.Body, whole)))

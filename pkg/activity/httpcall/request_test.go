@@ -203,15 +203,10 @@ func TestAddresses(t *testing.T) {
 		"?only=query":       "/?only=query",
 		"/x%0d%0aX-Evil:1":  "/x%0d%0aX-Evil:1",
 		"/\"<>^`{|}":        "/%22%3C%3E%5E%60%7B%7C%7D",
-		"/x?a=\" HTTP/1.1":  "/x?a=\" HTTP/1.1",
+		"/x?a=\" HTTP/1.1":  "/x?a=%22%20HTTP/1.1",
 		"/;jsessionid=1?a;": "/;jsessionid=1?a;",
 	} {
-		out, err := try(t, c, m{"url": p.URL + path})
-		if err != nil {
-			require.Empty(t, p.asked(), path)
-			continue // refused before anything was sent, or by the server
-		}
-		require.Equal(t, m{"ok": true}, out.Body)
+		require.Equal(t, m{"ok": true}, call(t, c, m{"url": p.URL + path}).Body)
 		require.Equal(t, want, p.one(t).RequestURI, path)
 	}
 	for _, url := range []string{"", "x", "/x", "//127.0.0.1/x", "ftp://127.0.0.1/", "file:///etc/passwd", "http:127.0.0.1", "http://", "http:///x", "http://user:pass@127.0.0.1/", "http://127.0.0.1:99999/",
