@@ -67,7 +67,7 @@ func newRig(t testing.TB, functions ...activity.Function) *rig {
 // another is one more worker on the same store and queues.
 func (r *rig) another(name string) *Worker {
 	ports := rigPorts{r}
-	w := &Worker{Name: name, Class: DefaultClass, Commits: true, Store: rigStore{r.store, r}, Payloads: r.payloads, Programs: NewPrograms(r.store), Clock: ports, Entropy: ports,
+	w := &Worker{Name: name, Class: DefaultClass, Commits: true, Store: &rigStore{Store: r.store, r: r}, Payloads: r.payloads, Programs: NewPrograms(r.store), Clock: ports, Entropy: ports,
 		Inbox: rigInbox{r}, Tasks: rigTasks{r}, Timers: ports, Activities: r.kinds, Limits: DefaultLimits()}
 	require.NoError(r, w.Init())
 	return w
@@ -155,9 +155,25 @@ func (q rigTasks) Send(_ context.Context, tasks ...Task) error {
 type rigStore struct {
 	*memory.Store
 	r *rig
+	// away lets all that a beat needs fail.
+	away bool
 }
 
-func (s rigStore) Append(ctx context.Context, to eventstore.Stream, c eventstore.Commit, row *eventstore.Row) error {
+func (s *rigStore) Head(ctx context.Context, of eventstore.Stream) (uint64, error) {
+	if s.away {
+		return 0, errAway
+	}
+	return s.Store.Head(ctx, of)
+}
+
+func (s *rigStore) Extend(ctx context.Context, k eventstore.ClaimKey, held eventstore.Claim, until int64) (eventstore.Claim, error) {
+	if s.away {
+		return eventstore.Claim{}, errAway
+	}
+	return s.Store.Extend(ctx, k, held, until)
+}
+
+func (s *rigStore) Append(ctx context.Context, to eventstore.Stream, c eventstore.Commit, row *eventstore.Row) error {
 	if err := s.r.port("append"); err != nil {
 		return err
 	}
@@ -168,14 +184,14 @@ func (s rigStore) Append(ctx context.Context, to eventstore.Stream, c eventstore
 	return err
 }
 
-func (s rigStore) Tail(ctx context.Context, of eventstore.Stream) ([]eventstore.Commit, error) {
+func (s *rigStore) Tail(ctx context.Context, of eventstore.Stream) ([]eventstore.Commit, error) {
 	if err := s.r.port("tail"); err != nil {
 		return nil, err
 	}
 	return s.Store.Tail(ctx, of)
 }
 
-func (s rigStore) PutDeadLetter(ctx context.Context, d eventstore.DeadLetter) error {
+func (s *rigStore) PutDeadLetter(ctx context.Context, d eventstore.DeadLetter) error {
 	if err := s.r.port("letters"); err != nil {
 		return err
 	}
