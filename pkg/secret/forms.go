@@ -76,9 +76,18 @@ func leaves(all []string, v any) []string {
 // write ASCII only, those that escape the slash; and Go's own quoting, which its errors use.
 func jsonForms(v string) []string {
 	plain := inner(quote(v))
-	html, _ := json.Marshal(v) // a string always can be
-	goQuoted := inner(strconv.Quote(v))
-	return []string{plain, inner(string(html)), ascii(plain), strings.ReplaceAll(plain, "/", `\/`), goQuoted, inner(strconv.QuoteToASCII(v)), inner(quote(plain))}
+	once := []string{plain, inner(marshal(v)), ascii(plain), strings.ReplaceAll(plain, "/", `\/`)}
+	all := append(once, inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)))
+	for _, form := range once { // a JSON text in a JSON text
+		all = append(all, inner(quote(form)), inner(marshal(form)))
+	}
+	return all
+}
+
+// marshal writes a JSON string as encoding/json does unless it is told otherwise.
+func marshal(s string) string {
+	b, _ := json.Marshal(s) // a string always can be
+	return string(b)
 }
 
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }

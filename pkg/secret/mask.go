@@ -79,7 +79,7 @@ func (m *Mask) at(b string) (pattern, bool) {
 	if len(b) < MinLength {
 		return pattern{}, false
 	}
-	if head := uint16(b[0]) | uint16(b[1])<<8; m.heads[head/64]&(1<<(head%64)) == 0 {
+	if !m.mayBegin(b[0], b[1]) {
 		return pattern{}, false
 	}
 	for _, p := range m.byHead[binary.LittleEndian.Uint32([]byte(b[:4]))] {
@@ -88,6 +88,12 @@ func (m *Mask) at(b string) (pattern, bool) {
 		}
 	}
 	return pattern{}, false
+}
+
+// mayBegin reports whether a pattern begins with two bytes.
+func (m *Mask) mayBegin(a, b byte) bool {
+	head := uint16(a) | uint16(b)<<8
+	return m.heads[head/64]&(1<<(head%64)) != 0
 }
 
 // find returns the first place of a secret in s, or ok false.

@@ -59,7 +59,7 @@ func (r *maskReader) fill() {
 	for i < end {
 		n := 0
 		if r.quoted {
-			out, n = r.inside(out, s[i:])
+			out, n = r.inside(out, s[i:], end-i)
 		} else {
 			out, n = r.outside(out, s[i:])
 		}
@@ -69,8 +69,15 @@ func (r *maskReader) fill() {
 	r.out, r.spent = out, out
 }
 
-// inside masks what stands at the beginning of s, in a string.
-func (r *maskReader) inside(out []byte, s string) ([]byte, int) {
+// inside masks what stands at the beginning of s, in a string, or passes on what can be no secret up to limit.
+func (r *maskReader) inside(out []byte, s string, limit int) ([]byte, int) {
+	n := 0
+	for n < limit && n+1 < len(s) && s[n] != '"' && s[n] != '\\' && !r.mask.mayBegin(s[n], s[n+1]) {
+		n++
+	}
+	if n > 0 {
+		return append(out, s[:n]...), n
+	}
 	if p, ok := r.mask.at(s); ok && p.quotable {
 		return append(out, p.label...), len(p.text)
 	}

@@ -10,7 +10,7 @@ import (
 const Lifetime = 5 * time.Minute
 
 // maxKnown is how many values of one tenant a vault remembers for its mask; beyond it the oldest are forgotten.
-const maxKnown = 1024
+const maxKnown = 256
 
 // Vault gives secrets to the activities of one process, keeps their values for a time, and remembers what it gave away. It is safe for
 // concurrent use.
@@ -26,9 +26,9 @@ type Vault struct {
 
 type entryKey struct{ tenant, name string }
 
-// entry is one value; its lock lets one caller fetch while the others wait.
+// entry is one value; who has its turn fetches, while the others wait.
 type entry struct {
-	mu    sync.Mutex
+	turn  chan struct{}
 	value string
 	until time.Time
 }
@@ -48,11 +48,16 @@ func NewVault(from Provider, life time.Duration) *Vault {
 	return &Vault{from: from, life: life, clock: time.Now, entries: map[entryKey]*entry{}, tenants: map[string]*known{}}
 }
 
-// Secret returns a value by its name. From then on the tenant's mask hides it. The error is a *workflow.Error.
+// Secret returns a value by its name. From then on the tenant's mask hides it. The error is a *workflow.Error, or that of
+// ctx, which ends the wait for another's fetch.
 func (v *Vault) Secret(ctx context.Context, tenant, name string) (string, error) {
 	e := v.entry(entryKey{tenant, name})
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	select {
+	case e.turn <- struct{}{}:
+		defer func() { <-e.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 	if e.value != "" && v.clock().Before(e.until) {
 		return e.value, nil
 	}
@@ -73,7 +78,7 @@ func (v *Vault) entry(k entryKey) *entry {
 	defer v.mu.Unlock()
 	e := v.entries[k]
 	if e == nil {
-		e = &entry{}
+		e = &entry{turn: make(chan struct{}, 1)}
 		v.entries[k] = e
 	}
 	return e
@@ -97,15 +102,19 @@ func (v *Vault) remember(tenant string, value Value) {
 	if over := len(k.values) - maxKnown; over > 0 {
 		k.values = append([]Value(nil), k.values[over:]...)
 	}
-	k.mask = NewMask(k.values...)
+	k.mask = nil
 }
 
 // Mask hides all that a tenant's activities were given in this process. Nil, which masks nothing, if that is nothing.
 func (v *Vault) Mask(tenant string) *Mask {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if k := v.tenants[tenant]; k != nil {
-		return k.mask
+	k := v.tenants[tenant]
+	if k == nil {
+		return nil
 	}
-	return nil
+	if k.mask == nil { // made when it is asked for: many values may have come since
+		k.mask = NewMask(k.values...)
+	}
+	return k.mask
 }
