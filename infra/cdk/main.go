@@ -12,6 +12,7 @@ import (
 
 func main() {
 	defer jsii.Close()
+	toRoot()
 	app := awscdk.NewApp(nil)
 	o := optionsOf(app)
 	stack := awscdk.NewStack(app, jsii.String(o.stack), &awscdk.StackProps{

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -72,6 +73,17 @@ func optionsOf(app awscdk.App) options {
 		o.props.Code = wovyr.Folder{Dir: folder}
 	}
 	return o
+}
+
+// toRoot goes to the root of the repository: cdk.json there lets this program run in its own folder, and the CDK command gives it paths from
+// the root.
+func toRoot() {
+	if _, err := os.Stat(filepath.Join("..", "..", "cdk.json")); err != nil {
+		return
+	}
+	if err := os.Chdir(filepath.Join("..", "..")); err != nil {
+		panic(fmt.Sprintf("wovyr: %v", err))
+	}
 }
 
 // environment is the account and region that the command line stands for; without credentials the template fits any.

@@ -39,7 +39,7 @@ func (s *Server) start(r *http.Request) (answer, error) {
 // started answers with what the index says of an execution that has just begun; only of one that has ended there is more to say.
 func (s *Server) started(r *http.Request, to worker.Started) (answer, error) {
 	stream := eventstore.Stream{Tenant: s.Tenant, ID: to.Execution}
-	row, err := s.Worker.Store.Row(r.Context(), stream)
+	row, err := s.Worker.Row(r.Context(), stream)
 	if err != nil {
 		return answer{}, err
 	}

@@ -17,10 +17,8 @@ func (s *Server) redrive(r *http.Request) (answer, error) {
 	if err := read(r, &in); err != nil {
 		return answer{}, err
 	}
-	row, err := s.Worker.Store.Row(r.Context(), s.stream(r))
+	row, err := s.Worker.RowNow(r.Context(), s.stream(r))
 	switch {
-	case errors.Is(err, eventstore.ErrNotFound):
-		return answer{}, worker.ErrNoExecution
 	case err != nil:
 		return answer{}, err
 	case row.Open:

@@ -75,6 +75,8 @@ func readConfig(environ []string) (Config, error) {
 	if r := env[stack.EnvRetention]; r != "" {
 		if c.Retention, err = time.ParseDuration(r); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", stack.EnvRetention, err))
+		} else if c.Retention < stack.MinRetention {
+			wrong = append(wrong, fmt.Errorf("%s is %s: it must be at least %s, longer than queues keep messages", stack.EnvRetention, r, stack.MinRetention))
 		}
 	}
 	if l := env[stack.EnvLogLevel]; l != "" {

@@ -48,6 +48,9 @@ func TestConfigOfAClassNeedsLess(t *testing.T) {
 
 func TestConfigSaysAllThatIsWrong(t *testing.T) {
 	_, err := readConfig(environ(stack.EnvInboxQueue+"=", stack.EnvBus+"=", stack.EnvRetention+"=soon", stack.EnvLogLevel+"=loud", stack.EnvRoutes+"=x"))
+	require.Error(t, err)
+	_, short := readConfig(environ(stack.EnvRetention + "=24h"))
+	require.ErrorContains(t, short, "longer than queues keep messages")
 	for _, name := range []string{stack.EnvInboxQueue, stack.EnvBus, stack.EnvRetention, stack.EnvLogLevel, stack.EnvRoutes} {
 		require.ErrorContains(t, err, name)
 	}

@@ -50,5 +50,6 @@ func (f *failures) add(id string) {
 func (f *failures) response() events.SQSEventResponse {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return events.SQSEventResponse{BatchItemFailures: f.ids}
+	// Never null: the service takes that for "none", an emulator may not.
+	return events.SQSEventResponse{BatchItemFailures: append([]events.SQSBatchItemFailure{}, f.ids...)}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	store "github.com/wovyr/wovyr/pkg/eventstore/dynamodb"
 	"github.com/wovyr/wovyr/pkg/eventstore/s3"
@@ -89,7 +90,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	p := &Platform{Log: o.Log, config: c, events: eventbridge.NewFromConfig(*o.SDK), metrics: newMetrics(os.Stdout, c.Bus)}
 	objects := awss3.NewFromConfig(*o.SDK, func(s *awss3.Options) { s.UsePathStyle = o.SDK.BaseEndpoint != nil })
 	payloads := s3.New(objects, c.PayloadBucket)
-	p.Store = store.New(dynamodb.NewFromConfig(*o.SDK), store.Tables{History: c.HistoryTable, Catalogue: c.CatalogueTable, Index: c.IndexTable}, store.Options{})
+	p.Store = store.New(dynamodb.NewFromConfig(*o.SDK), store.Tables{History: c.HistoryTable, Catalogue: c.CatalogueTable, Index: c.IndexTable}, store.Options{Tombstones: stack.Tombstones})
 	queues := sqs.NewFromConfig(*o.SDK)
 	p.bodies = bodies{payloads}
 	p.inbox = &inbox{queue{queues, c.InboxQueue}, p.bodies}

@@ -80,7 +80,7 @@ func (p *Platform) PublishChanges(ctx context.Context, e events.DynamoDBEvent) e
 		}
 	}
 	if first == "" {
-		return events.DynamoDBEventResponse{}
+		return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
 	}
 	return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: first}}}
 }

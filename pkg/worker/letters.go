@@ -93,10 +93,7 @@ func fromOutside(in workflow.Input) bool {
 }
 
 func (w *Worker) redeliverTask(ctx context.Context, s eventstore.Stream) error {
-	row, err := w.Store.Row(ctx, s)
-	if errors.Is(err, eventstore.ErrNotFound) {
-		return ErrNoExecution
-	}
+	row, err := w.Row(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -99,6 +99,29 @@ func (w *Worker) Inspect(ctx context.Context, s eventstore.Stream) (*Snapshot, e
 	return out, nil
 }
 
+// Row returns what the index says of an execution. An index that is derived from the histories may not have heard of it yet: then the history
+// says it. It is ErrNoExecution if there is none.
+func (w *Worker) Row(ctx context.Context, s eventstore.Stream) (eventstore.Row, error) {
+	row, err := w.Store.Row(ctx, s)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return w.RowNow(ctx, s)
+	}
+	return row, err
+}
+
+// RowNow is Row as the history says it now, for decisions. It is ErrNoExecution if there is none.
+func (w *Worker) RowNow(ctx context.Context, s eventstore.Stream) (eventstore.Row, error) {
+	x, err := w.fresh(ctx, s)
+	if err != nil {
+		return eventstore.Row{}, err
+	}
+	if x.state == nil {
+		return eventstore.Row{}, fmt.Errorf("%w: %s", ErrNoExecution, s.ID)
+	}
+	defer w.keep(x)
+	return *w.row(x), nil
+}
+
 // Text returns the JSON text of a payload with its references filled in, or ErrTooMuch if it has more than limit bytes. Secrets
 // are never in it.
 func (w *Worker) Text(ctx context.Context, tenant string, p workflow.Payload, limit int64) ([]byte, error) {

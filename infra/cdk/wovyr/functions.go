@@ -121,7 +121,7 @@ func (w *Wovyr) publisher() awslambda.Function {
 		memory: 512, timeout: stack.PublisherTimeout, environment: w.environment(nil),
 	})
 	f.AddEventSource(awslambdaeventsources.NewDynamoEventSource(w.History, &awslambdaeventsources.DynamoEventSourceProps{
-		StartingPosition: awslambda.StartingPosition_TRIM_HORIZON, BatchSize: jsii.Number(stack.StreamBatch), BisectBatchOnError: jsii.Bool(true),
+		StartingPosition: awslambda.StartingPosition_TRIM_HORIZON, BatchSize: jsii.Number(stack.StreamBatch), MaxBatchingWindow: seconds(stack.StreamWindow), BisectBatchOnError: jsii.Bool(true),
 		ReportBatchItemFailures: jsii.Bool(true), RetryAttempts: jsii.Number(stack.StreamRetries), ParallelizationFactor: jsii.Number(2),
 		OnFailure: awslambdaeventsources.NewSqsDlq(w.unpublished), Filters: &[]*map[string]any{{"pattern": schema.StreamFilter}},
 	}))

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+
+	"github.com/wovyr/wovyr/pkg/aws/stack"
 )
 
 // API says which kind of API Gateway stands before the API function.
@@ -110,6 +112,9 @@ func (p Props) withDefaults() Props {
 	}
 	if p.Retention == 0 {
 		p.Retention = 30 * 24 * time.Hour
+	}
+	if p.Retention < stack.MinRetention {
+		panic(fmt.Sprintf("wovyr: Retention is %v: it must be at least %v, longer than queues keep messages", p.Retention, stack.MinRetention))
 	}
 	if p.LogRetention == "" {
 		p.LogRetention = awslogs.RetentionDays_ONE_MONTH

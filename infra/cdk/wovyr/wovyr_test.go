@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
@@ -308,6 +309,7 @@ func TestChoices(t *testing.T) {
 	for name, props := range map[string]wovyr.Props{
 		"API":                  {API: "soap"},
 		"JWT with REST":        {API: wovyr.APIREST, Auth: wovyr.Auth{JWT: &wovyr.JWT{Issuer: "https://issuer.example"}}},
+		"retention":            {Retention: time.Hour},
 		"class name":           {Classes: []wovyr.Class{{Name: "GPU large", Functions: []string{"f"}, Code: c.Of("class", "arm64")}}},
 		"class twice":          {Classes: []wovyr.Class{{Name: "default", Functions: []string{"f"}, Code: c.Of("class", "arm64")}}},
 		"class sans functions": {Classes: []wovyr.Class{{Name: "gpu", Code: c.Of("class", "arm64")}}},

@@ -18,6 +18,14 @@ const (
 	MessageLife = 4 * 24 * time.Hour
 	DeadLife    = 14 * 24 * time.Hour
 
+	// Tombstones is how long a removed execution is remembered, and MinRetention the least time that an ended one is kept: both longer than any
+	// queue keeps a message, so that a late one cannot bring it back or run a step again.
+	Tombstones   = 15 * 24 * time.Hour
+	MinRetention = 15 * 24 * time.Hour
+
+	// StreamWindow is how long the publisher waits for more changes: an execution that moves ten times within it costs one row of the index, not ten.
+	StreamWindow = 2 * time.Second
+
 	// Timeouts of the functions.
 	OrchestratorTimeout = 60 * time.Second
 	ActivityTimeout     = 15 * time.Minute
