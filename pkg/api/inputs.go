@@ -211,7 +211,7 @@ func (s *Server) callback(r *http.Request) (answer, error) {
 	} else if err := checkError(in.Error); err != nil {
 		return answer{}, err
 	}
-	return s.hand(r, stream, result)
+	return s.hand(r, stream, s.Worker.Masked(stream.Tenant, result))
 }
 
 func checkError(e *workflow.Error) error {

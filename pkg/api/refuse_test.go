@@ -214,3 +214,22 @@ func TestNoInputIsAnEmptyOne(t *testing.T) {
 		require.JSONEq(t, `{"say": {}}`, string(e.Output))
 	}
 }
+
+// TestWebhooksOfOnePath: a path of a webhook belongs to one workflow of a tenant, whatever its versions.
+func TestWebhooksOfOnePath(t *testing.T) {
+	c, _ := serve(t)
+	deploy := func(name, paths string) error {
+		_, err := c.Deploy(context.Background(), name+".yaml", []byte("dsl: wovyr/v1\nname: "+name+"\ntriggers: [ "+paths+" ]\nsteps: { a: { value: '${ input }' } }\n"))
+		return err
+	}
+	hook := func(path string) string { return "{ webhook: { path: " + path + ", verify: { bearer: k } } }" }
+	require.NoError(t, deploy("first", hook("/a")+", "+hook("/b")))
+	require.NoError(t, deploy("first", hook("/a")), "it is its own")
+	require.NoError(t, deploy("second", hook("/b")+", "+hook("/c")), "the newest version of the first has it no more")
+	for _, path := range []string{"/a", "/c"} {
+		err := deploy("third", hook("/d")+", "+hook(path))
+		require.Equal(t, "webhook.taken", code(t, err))
+		require.ErrorContains(t, err, path)
+	}
+	require.NoError(t, deploy("third", hook("/d")+", { event: { type: A } }"))
+}

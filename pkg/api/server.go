@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"mime"
 	"maps"
 	"net/http"
 	"slices"
@@ -151,7 +152,8 @@ func (s *Server) wrap(h handler) http.Handler {
 // server never agrees. What the route does not take is refused, so that a misspelt word is not lost in silence.
 func (to route) guard(r *http.Request) (answer, error) {
 	if r.Method == http.MethodPost {
-		switch kind := r.Header.Get("Content-Type"); kind {
+		kind := r.Header.Get("Content-Type")
+		switch plain, _, _ := mime.ParseMediaType(kind); plain { // most clients add a charset
 		case "application/json", "application/yaml":
 		default:
 			return answer{}, problem(http.StatusUnsupportedMediaType, "media_type", "the body must be application/json or application/yaml", fmt.Sprintf("it is %q", kind))
@@ -173,6 +175,7 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 	var corrupt *eventstore.CorruptError
 	var typed *workflow.Error
 	var ended *worker.EndedError
+	var taken *worker.WebhookTakenError
 	var quota *eventstore.QuotaError
 	var limit *eventstore.LimitError
 	var invalid *eventstore.InvalidError
@@ -188,6 +191,8 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 		return &client.Problem{Status: http.StatusNotFound, Code: "workflow.unknown", Title: unknown.Error()}
 	case errors.As(err, &reused):
 		return &client.Problem{Status: http.StatusConflict, Code: "key.reused", Title: reused.Error()}
+	case errors.As(err, &taken):
+		return &client.Problem{Status: http.StatusConflict, Code: "webhook.taken", Title: taken.Error()}
 	case errors.As(err, &ended):
 		return &client.Problem{Status: http.StatusConflict, Code: "execution.ended", Title: ended.Error(), State: strings.ToLower(ended.Status), Outcome: ended.Outcome}
 	case errors.As(err, &refused):

@@ -16,7 +16,7 @@ import (
 const maxDeployTries = 16
 
 // Deploy puts a compiled workflow into the catalogue and returns its version: that of the newest one if the content is the same,
-// else the next. Versions never change.
+// else the next. Versions never change. The error is a *WebhookTakenError if another workflow has the path of one of its webhooks.
 func (w *Worker) Deploy(ctx context.Context, tenant string, def *workflow.Definition) (d eventstore.Definition, isNew bool, err error) {
 	if _, err := engine.Link(def); err != nil {
 		return d, false, err
@@ -32,6 +32,9 @@ func (w *Worker) Deploy(ctx context.Context, tenant string, def *workflow.Defini
 		case err == nil && newest.Hash == hash:
 			return newest, false, nil
 		case err != nil && !errors.Is(err, eventstore.ErrNotFound):
+			return d, false, err
+		}
+		if err := w.checkWebhooks(ctx, tenant, def); err != nil {
 			return d, false, err
 		}
 		d = eventstore.Definition{Tenant: tenant, Workflow: def.Name, Version: newest.Version + 1, Hash: hash, Created: w.Clock.Now(), Bytes: text}
