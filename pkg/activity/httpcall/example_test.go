@@ -33,7 +33,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	target := fmt.Sprintf(`{"method": "POST", "url": %q, "body": {"amount": 30}}`, pay.URL+"/charges")
+	target := fmt.Sprintf(`{"method": "POST", "url": %q, "body": {"amount":30}}`, pay.URL+"/charges")
 	res, err := activity.Run(context.Background(), http.Activity, &activity.Task{
 		Target: activity.NewDocument(json.RawMessage(target)), IdempotencyKey: "order-7/charge", Attempt: 1,
 	})
