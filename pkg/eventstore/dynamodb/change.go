@@ -3,6 +3,7 @@ package dynamodb
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -51,6 +52,9 @@ func (c *Change) row(packed []byte) (*eventstore.Row, error) {
 	return r, unpackRow(packed, r)
 }
 
+// putHands is how many rows are put at a time.
+const putHands = 8
+
 // PutNewest brings the index up to a batch of changes: of each execution it puts the newest row alone, for that tells all that earlier ones
 // did. Order and repeats do not matter. It returns the changes whose rows could not be put, with the first error; an execution that was
 // purged meanwhile needs none.
@@ -61,11 +65,19 @@ func (s *Store) PutNewest(ctx context.Context, changes []Change) (failed []Chang
 			newest[c.Stream] = i
 		}
 	}
-	for i := range changes { // in the order of the batch
-		if j, ok := newest[changes[i].Stream]; !ok || j != i {
-			continue
-		}
-		if e := s.putNewestRow(ctx, changes[i]); e != nil {
+	errs := make([]error, len(changes))
+	hands := make(chan struct{}, putHands)
+	var group sync.WaitGroup
+	for _, i := range newest { // order-free: rows of different executions
+		hands <- struct{}{}
+		group.Go(func() {
+			errs[i] = s.putNewestRow(ctx, changes[i])
+			<-hands
+		})
+	}
+	group.Wait()
+	for i, e := range errs { // in the order of the batch
+		if e != nil {
 			failed = append(failed, changes[i])
 			if err == nil {
 				err = e

@@ -26,14 +26,14 @@ type world struct {
 	client  *sdk.Client
 	tables  dynamodb.Tables
 	streams *dynamodbstreams.Client
-	shards  map[string]*string // next iterator of each shard of the stream
+	read    map[string]*string // the sequence number of the last record read of each shard
 }
 
 var worlds atomic.Int64
 
 func newWorld(t testing.TB, options ...func(*sdk.Options)) *world {
 	c := emulator.Config(t)
-	w := &world{t: t, config: c, client: sdk.NewFromConfig(c, options...), streams: dynamodbstreams.NewFromConfig(c), shards: map[string]*string{}}
+	w := &world{t: t, config: c, client: sdk.NewFromConfig(c, options...), streams: dynamodbstreams.NewFromConfig(c), read: map[string]*string{}}
 	w.tables = dynamodb.TablesOf(fmt.Sprintf("wovyr-test-%d-", worlds.Add(1)))
 	require.NoError(t, w.tables.Create(t.Context(), sdk.NewFromConfig(c)))
 	t.Cleanup(func() {
@@ -57,25 +57,30 @@ func (w *world) changes() []dynamodb.Change {
 	require.NoError(w.t, err)
 	var changes []dynamodb.Change
 	for _, s := range out.StreamDescription.Shards {
-		next := w.shards[*s.ShardId]
-		if next == nil {
-			it, err := w.streams.GetShardIterator(context.Background(), &dynamodbstreams.GetShardIteratorInput{
-				ShardId: s.ShardId, StreamArn: table.Table.LatestStreamArn, ShardIteratorType: streams.ShardIteratorTypeTrimHorizon,
-			})
-			require.NoError(w.t, err)
-			next = it.ShardIterator
+		changes = append(changes, w.shard(table.Table.LatestStreamArn, *s.ShardId)...)
+	}
+	return changes
+}
+
+// shard reads what came to one shard since the last time: its records after the last one read, or all that it still has.
+func (w *world) shard(arn *string, id string) (changes []dynamodb.Change) {
+	in := &dynamodbstreams.GetShardIteratorInput{ShardId: &id, StreamArn: arn, ShardIteratorType: streams.ShardIteratorTypeTrimHorizon}
+	if last := w.read[id]; last != nil {
+		in.ShardIteratorType, in.SequenceNumber = streams.ShardIteratorTypeAfterSequenceNumber, last
+	}
+	it, err := w.streams.GetShardIterator(context.Background(), in)
+	require.NoError(w.t, err)
+	for next := it.ShardIterator; next != nil; {
+		records, err := w.streams.GetRecords(context.Background(), &dynamodbstreams.GetRecordsInput{ShardIterator: next})
+		require.NoError(w.t, err)
+		if len(records.Records) == 0 {
+			break
 		}
-		for {
-			records, err := w.streams.GetRecords(context.Background(), &dynamodbstreams.GetRecordsInput{ShardIterator: next})
-			require.NoError(w.t, err)
-			if next = records.NextShardIterator; len(records.Records) == 0 {
-				break
-			}
-			for _, r := range records.Records {
-				changes = append(changes, w.change(r)...)
-			}
+		for _, r := range records.Records {
+			changes = append(changes, w.change(r)...)
+			w.read[id] = r.Dynamodb.SequenceNumber
 		}
-		w.shards[*s.ShardId] = next
+		next = records.NextShardIterator
 	}
 	return changes
 }
