@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -26,6 +27,23 @@ func (w *world) operate() {
 		})
 		w.note("dead letter %s is sent again: %v", d.ID, err)
 	}, func() {})
+}
+
+// rescue lets an operator retry what failed because its worker was lost too often: under heavy faults that can happen to any step, also
+// to one whose failure needs an operator.
+func (w *world) rescue() {
+	w.in(10*time.Minute, w.rescue)
+	for _, l := range w.sorted() {
+		if l.state == nil || l.state.Status.Terminal() {
+			continue
+		}
+		for _, c := range engine.Outstanding(l.program, l.state) {
+			if await, ok := c.(workflow.AwaitOperator); ok && await.Error != nil && await.Error.Code == "infrastructure.recoveries" {
+				id := entropy{w}.ID()
+				w.group(l.stream).add(w, worker.Message{ID: id, Stream: l.stream, Input: workflow.OperatorMove{ID: id, Move: workflow.MoveRetry, Step: await.Step}})
+			}
+		}
+	}
 }
 
 // versions is how many there are of each workflow. They read the same.

@@ -74,6 +74,7 @@ func Run(c Config) (Report, error) {
 	w.in(time.Minute, w.weather)
 	w.in(publishEvery, w.publishFeed)
 	w.in(time.Minute, w.operate)
+	w.in(c.Faults, w.rescue)
 	if !c.Unswept && c.Bug != NoSweep {
 		w.in(sweepEvery, w.sweep)
 	}
