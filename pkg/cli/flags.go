@@ -41,6 +41,9 @@ func (f *format) Set(s string) error {
 
 func alternatives(words []string) string {
 	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 

@@ -188,13 +188,19 @@ func newList(env Environment) *cobra.Command {
 	return c
 }
 
+// maxPage is the most that a server gives at once.
+const maxPage = 1000
+
 func (l *list) run(ctx context.Context) error {
+	if l.limit < 1 {
+		return misuse{fmt.Errorf("--limit %d: write a number from 1 on", l.limit)}
+	}
 	from, done, err := l.reader(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	query := url.Values{"limit": {strconv.Itoa(l.limit)}}
+	query := url.Values{"limit": {strconv.Itoa(min(l.limit, maxPage))}}
 	for key, value := range map[string]string{"workflow": l.workflow, "status": strings.ToLower(l.status), "label": l.label} { // order-free: a query
 		if value != "" {
 			query.Set(key, value)

@@ -71,7 +71,7 @@ func newLetterList(env Environment) *cobra.Command {
 func newLetterShow(env Environment) *cobra.Command {
 	r := &remote{env: env}
 	c := &cobra.Command{
-		Use: "show LETTER", Short: "Show one, with its message", Args: cobra.ExactArgs(1),
+		Use: "show LETTER", Short: "Show one, with its message", Args: cobra.ExactArgs(1), Example: "  wovyr deadletters show 7RQP…",
 		RunE: func(c *cobra.Command, args []string) error {
 			from, done, err := r.reader(c.Context())
 			if err != nil {
@@ -96,7 +96,7 @@ func newLetterShow(env Environment) *cobra.Command {
 func newLetterRedrive(env Environment) *cobra.Command {
 	r := &remote{env: env}
 	c := &cobra.Command{
-		Use: "redrive LETTER", Short: "Let one be handled again", Args: cobra.ExactArgs(1),
+		Use: "redrive LETTER", Short: "Let one be handled again", Args: cobra.ExactArgs(1), Example: "  wovyr deadletters redrive 7RQP…",
 		Long: `Sends the message again, and removes the letter. One that its execution would refuse
 again is refused here and stays; one that fails again later becomes a new letter.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -115,7 +115,7 @@ func newLetterDrop(env Environment) *cobra.Command {
 	r := &remote{env: env}
 	var reason string
 	c := &cobra.Command{
-		Use: "drop LETTER --reason TEXT", Short: "Remove one for good", Args: cobra.ExactArgs(1),
+		Use: "drop LETTER --reason TEXT", Short: "Remove one for good", Args: cobra.ExactArgs(1), Example: "  wovyr deadletters drop 7RQP… --reason 'sent twice by mistake'",
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
 				return misuse{fmt.Errorf("a letter that is dropped is gone for good: say why with --reason")}

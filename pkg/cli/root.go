@@ -97,6 +97,8 @@ which editors complete and check them while you type.`,
 	operate = append(operate, newDeadLetters(env))
 	add("Help them on:", operate...)
 	root.AddCommand(newVersion(env))
+	root.InitDefaultHelpCmd()
+	plainArguments(root)
 	return root
 }
 
