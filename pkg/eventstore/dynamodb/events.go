@@ -51,9 +51,13 @@ func (s *Store) PutEvent(ctx context.Context, t eventstore.Topic, e eventstore.E
 	if err := s.enter(ctx, cmp.Or(t.Check(), e.Check())); err != nil {
 		return eventstore.Event{}, err
 	}
-	turn := &s.turns[maphash.Comparable(topicSeed, t)%uint64(len(s.turns))]
-	turn.Lock()
-	defer turn.Unlock()
+	turn := s.turns[maphash.Comparable(topicSeed, t)%uint64(len(s.turns))]
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return eventstore.Event{}, &eventstore.UnavailableError{Op: "put an event", Err: ctx.Err()}
+	}
 	for try := range topicTries {
 		if err := pause(ctx, try); err != nil {
 			return eventstore.Event{}, &eventstore.UnavailableError{Op: "put an event", Err: err}

@@ -8,7 +8,7 @@ import (
 
 // fewChecks is how many random checks a property gets on an emulator, which takes a millisecond for each request. Whoever says how many
 // (-rapid.checks=100, as make aws-store does) gets that.
-const fewChecks = "8"
+const fewChecks = "4"
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -1,7 +1,6 @@
 package dynamodb
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,7 @@ type Store struct {
 	// topics holds the newest events of topics written lately.
 	topics *lru.Cache[eventstore.Topic, *topic]
 	// turns lets the senders of one process to one topic queue up instead of racing for its numbers.
-	turns [64]sync.Mutex
+	turns [64]chan struct{}
 
 	commitsRead, bytesRead atomic.Int64
 
@@ -62,6 +61,9 @@ func New(client *sdk.Client, tables Tables, o Options) *Store {
 	}
 	s := &Store{tables: tables, o: o}
 	s.db = sdk.New(client.Options(), func(o *sdk.Options) { o.APIOptions = append(o.APIOptions, watchAttempts) })
+	for i := range s.turns {
+		s.turns[i] = make(chan struct{}, 1)
+	}
 	s.ends, _ = lru.New[eventstore.Stream, uint64](endsKept) // it fails for sizes below 1 only
 	s.topics, _ = lru.New[eventstore.Topic, *topic](topicsKept)
 	return s
