@@ -79,7 +79,7 @@ func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity,
 		Kind: cmd.Kind, Name: cmd.Name, Target: target, With: with, MaxMemory: cmd.MaxMemory, Callback: cmd.Callback, Beat: pulse.beat,
 		Resolve: func(ctx context.Context, name string) (string, error) { return w.secret(ctx, d.Stream.Tenant, name) },
 		Mask:    func() *secret.Mask { return w.mask(d.Stream.Tenant) },
-		Log: w.Log.With(slog.String("execution", d.Stream.ID), slog.String("step", cmd.Step), slog.Int("attempt", cmd.Attempt)),
+		Log:     w.Log.With(slog.String("execution", d.Stream.ID), slog.String("step", cmd.Step), slog.Int("attempt", cmd.Attempt)),
 	}
 	if cmd.Timeout > 0 {
 		task.Deadline = at(started + cmd.Timeout)
