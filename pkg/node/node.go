@@ -89,6 +89,9 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	vault := secret.NewVault(o.Project.SecretProvider(nil), lifetime)
+	if o.Log != nil {
+		o.Log = slog.New(secret.Handler(o.Log.Handler(), func() *secret.Mask { return vault.Mask(Tenant) }))
+	}
 	links := &links{}
 	platform, err := local.Open(o.Data, local.Options{Activities: kinds, Secrets: vault, Links: links, Committed: o.Committed, Trouble: o.Trouble, Log: o.Log})
 	if err != nil {
