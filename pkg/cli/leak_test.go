@@ -122,7 +122,9 @@ func leakFunctions() []activity.Function {
 			activity.Logger(ctx).Error("got "+in.Text, "in", in, "shouts", shouts(in.Text))
 			return map[string]any{"echo": in, "shouts": shouts(in.Text), in.Text[:min(len(in.Text), 60)]: "as a name"}, nil
 		}),
-		activity.Func("number", func(_ context.Context, in leak) (json.RawMessage, error) { return json.RawMessage("[" + in.Text + "]"), nil }),
+		activity.Func("number", func(_ context.Context, in leak) (json.RawMessage, error) {
+			return json.RawMessage("[" + in.Text + "]"), nil
+		}),
 		activity.Func("leak.fail", func(_ context.Context, in leak) (struct{}, error) {
 			e := activity.NewError("card.declined", "%s", shouts(in.Text))
 			e.Details, _ = json.Marshal(in)
