@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wovyr/wovyr/internal/emulator"
@@ -50,10 +51,10 @@ type timers struct{}
 func (timers) Arm(context.Context, eventstore.Stream, int64, bool) error { return nil }
 
 // chain runs a workflow of so many steps in a row by the real worker on the store, and returns what each message cost.
-func chain(t *testing.T, steps int) (m *meter.Meter, execution string) {
+func chain(t *testing.T, steps int) *meter.Meter {
 	cfg := emulator.Config(t)
 	names := tables(t, cfg)
-	m = &meter.Meter{}
+	m := &meter.Meter{}
 	m.Install(&cfg)
 	kinds := activity.NewRegistry()
 	type order struct {
@@ -96,14 +97,27 @@ func chain(t *testing.T, steps int) (m *meter.Meter, execution string) {
 	state, err := w.Inspect(t.Context(), eventstore.Stream{Tenant: "acme", ID: started.Execution})
 	require.NoError(t, err)
 	require.Equal(t, workflow.OutcomeCompleted, workflow.Outcome(worker.Outcome(state.State)))
-	return m, started.Execution
+	logSizes(t, dynamodb.NewFromConfig(cfg), names.History)
+	return m
+}
+
+// logSizes shows the items that an execution left, with their sizes and those of their attributes.
+func logSizes(t *testing.T, client *dynamodb.Client, table string) {
+	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+	require.NoError(t, err)
+	for _, i := range out.Items {
+		parts := map[string]int{}
+		for name, v := range i {
+			parts[name] = meter.Size(map[string]types.AttributeValue{name: v})
+		}
+		t.Logf("item of %d bytes: %v", meter.Size(i), parts)
+	}
 }
 
 // TestAChainedStepIsOneWrite holds the price of a step: at most 1.1 conditional writes of one unit, and the item within 1,024 bytes with an output
 // of 150.
 func TestAChainedStepIsOneWrite(t *testing.T) {
-	few, _ := chain(t, 10)
-	many, _ := chain(t, 30)
+	few, many := chain(t, 10), chain(t, 30)
 	a, b := few.Usage(meter.Label{Execution: "chain", Step: "chain"}), many.Usage(meter.Label{Execution: "chain", Step: "chain"})
 	const more = 20
 	t.Logf("start: %+v", few.Usage(meter.Label{Execution: "chain", Step: "start"}))

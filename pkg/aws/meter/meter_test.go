@@ -140,7 +140,9 @@ func TestIndexesAreCounted(t *testing.T) {
 	put := func(version uint64, due int64, status string) float64 {
 		m.Reset()
 		r := row(version, status)
-		r.Due = due
+		if r.Due = due; status == "completed" {
+			r.Open, r.Purge = false, 9000
+		}
 		stored, err := s.PutRow(t.Context(), r)
 		require.NoError(t, err)
 		require.True(t, stored)
@@ -151,6 +153,8 @@ func TestIndexesAreCounted(t *testing.T) {
 	require.EqualValues(t, 3, put(3, 2000, "running"), "out of due and in again")
 	require.EqualValues(t, 2, put(4, 2000, "waiting"), "the list shows the status")
 	require.EqualValues(t, 2, put(5, 0, "waiting"), "out of due")
+	require.EqualValues(t, 3, put(6, 3000, "running"))
+	require.EqualValues(t, 4, put(7, 0, "completed"), "out of due and into purge; the list shows the status")
 }
 
 // TestEveryUnitHasAPrice with a day and a source.
