@@ -82,7 +82,7 @@ aws-store: ## All checks of the stores of AWS on an emulator, or on WOVYR_AWS_EN
 	$(GO) test ./pkg/eventstore/dynamodb ./pkg/eventstore/s3 -count 1 -timeout 0 -args -rapid.checks=100
 
 .PHONY: chaos
-chaos: ## Kill `wovyr run` KILLS times (200) in the middle, and run it again
+chaos: ## Kill `wovyr run` KILLS times (200) in the middle, and `wovyr dev` a fifth as often, and go on
 	$(GO) test ./cmd/wovyr -run TestKill -v -timeout 0 -args -kills $(KILLS)
 
 .PHONY: bench
