@@ -185,6 +185,9 @@ func newTaskList(env Environment) *cobra.Command {
 	return c
 }
 
+// maxTitle is how much of a title and of the assignees a line of the list shows.
+const maxTitle = 48
+
 func writeTasks(w io.Writer, tasks []client.Task) error {
 	if len(tasks) == 0 {
 		_, err := fmt.Fprintln(w, "No open tasks.")
@@ -194,7 +197,7 @@ func writeTasks(w io.Writer, tasks []client.Task) error {
 		return err
 	}
 	for _, t := range tasks {
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Execution, t.Step, t.Title, strings.Join(t.Assignees, ", "), stamp(t.DueAt)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Execution, t.Step, clip(visible(t.Title), maxTitle), clip(visible(strings.Join(t.Assignees, ", ")), maxTitle), stamp(t.DueAt)); err != nil {
 			return err
 		}
 	}

@@ -182,7 +182,7 @@ func (a *answers) decide(ctx context.Context, t taskOf, d workflow.TaskDecision)
 // question asks at the terminal until the task is decided, here or in another way. It reports false if the terminal is gone.
 func (a *answers) question(ctx context.Context, t taskOf) (bool, error) {
 	for {
-		a.progress.say("  %s [y = approve, n = reject] ", t.Title)
+		a.progress.say("  %s [y = approve, n = reject] ", visible(t.Title))
 		line, err := a.line(ctx, t)
 		switch {
 		case errors.Is(err, errClosed):

@@ -16,7 +16,7 @@ func plainArguments(c *cobra.Command) {
 	switch {
 	case c.Name() == "help" && c.HasParent():
 		c.Run, c.RunE = nil, help
-	case c.HasSubCommands() && c.HasParent():
+	case c.HasSubCommands():
 		c.Args = oneOfThem
 		if !c.Runnable() {
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -65,11 +65,11 @@ func oneOfThem(c *cobra.Command, args []string) error {
 		}
 	}
 	c.SuggestionsMinimumDistance = 2
-	hint := ""
+	what := "it has " + strings.Join(names, ", ")
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf("did you mean %s? ", alternatives(near))
+		what = fmt.Sprintf("did you mean %s?", alternatives(near))
 	}
-	return fmt.Errorf("%s has no command %q: %sIt has %s", c.CommandPath(), args[0], hint, strings.Join(names, ", "))
+	return fmt.Errorf("%s has no command %q: %s", c.CommandPath(), args[0], what)
 }
 
 // help shows the help of a command that is named, and refuses one that is not there.

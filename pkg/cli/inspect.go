@@ -132,7 +132,7 @@ func writeExecution(w io.Writer, e client.Execution) error {
 		rows = append(rows, [2]string{"output", string(e.Output)})
 	}
 	for _, row := range rows {
-		if _, err := fmt.Fprintf(w, "%s\t%s\n", row[0], row[1]); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\t%s\n", row[0], visible(row[1])); err != nil {
 			return err
 		}
 	}

@@ -171,7 +171,7 @@ func (p *progress) line(execution string, at int64, t told) {
 		t.mark = colours[t.mark] + t.mark + plain
 		when = dim + when + plain
 	}
-	fmt.Fprintln(p.out, strings.TrimRight(fmt.Sprintf("%s %s %-20s %s", when, t.mark, strings.TrimSuffix(step, "/"), t.what), " "))
+	fmt.Fprintln(p.out, strings.TrimRight(fmt.Sprintf("%s %s %-20s %s", when, t.mark, strings.TrimSuffix(step, "/"), visible(t.what)), " "))
 }
 
 func clock(ns int64) string { return time.Unix(0, ns).Local().Format("15:04:05.000") }

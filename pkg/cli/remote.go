@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +53,8 @@ func (r *remote) folder() (string, error) {
 // client finds the server: the one named, else the one that has the data folder open, else the one at the project's address.
 func (r *remote) client(ctx context.Context) (*client.Client, error) {
 	if r.server != "" {
-		return &client.Client{Server: r.server}, nil
+		at, err := serverAddress(r.server)
+		return &client.Client{Server: at}, err
 	}
 	folder, err := r.folder()
 	if err != nil {
@@ -65,6 +68,19 @@ func (r *remote) client(ctx context.Context) (*client.Client, error) {
 		return nil, fmt.Errorf("%w for %s: start one with `wovyr dev`, or name one with --server", client.ErrUnreachable, folder)
 	}
 	return &client.Client{Server: at}, nil
+}
+
+// serverAddress is the address of a server as people write it: without a scheme it is http.
+func serverAddress(text string) (string, error) {
+	at := text
+	if !strings.Contains(at, "://") {
+		at = "http://" + at
+	}
+	u, err := url.Parse(at)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" {
+		return "", misuse{fmt.Errorf("%q is no address of a server: write --server http://%s", text, project.DefaultListen)}
+	}
+	return at, nil
 }
 
 // reader is client, or a view into the store itself where no server has it open.
@@ -81,7 +97,7 @@ func (r *remote) reader(ctx context.Context) (reader, func() error, error) {
 		return nil, nil, folderErr
 	}
 	if _, missing := os.Stat(folder); missing != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w (and there is no store in %s to read)", err, folder)
 	}
 	s, err := node.OpenStore(folder)
 	if err != nil {

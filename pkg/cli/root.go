@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ func Run(env Environment, args []string) int {
 	root.SetErr(env.Err)
 	command, err := root.ExecuteC()
 	if err != nil && !silent(err) {
-		fmt.Fprintf(env.Err, "wovyr: %s\n", inOurWords(err))
+		fmt.Fprintf(env.Err, "wovyr: %s\n", visibleLines(inOurWords(err).Error()))
 		if !began || errors.As(err, new(misuse)) {
 			fmt.Fprintf(env.Err, "Run '%s --help' for what it takes, with examples.\n", command.CommandPath())
 		}
@@ -79,6 +80,7 @@ which editors complete and check them while you type.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1))
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodesHelp)
 	add := func(title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: title, Title: title})

@@ -52,6 +52,9 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if of := (*url.Error)(nil); errors.As(err, &of) {
+			err = of.Err // the address is said already
+		}
 		return fmt.Errorf("%w at %s: %w", ErrUnreachable, c.Server, err)
 	}
 	defer res.Body.Close()
