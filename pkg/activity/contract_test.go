@@ -78,7 +78,9 @@ func TestGoFunctionContract(t *testing.T) {
 				}),
 				activity.Func("plain", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, errors.New("plain") }),
 				activity.Func("flood", func(context.Context, struct{}) (io.ReadCloser, error) { return io.NopCloser(endless{}), nil }),
-				activity.Func("large", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", activitytest.FloodLimit), nil }),
+				activity.Func("large", func(context.Context, struct{}) (string, error) {
+					return strings.Repeat("x", activitytest.FloodLimit), nil
+				}),
 				activity.Func("leak", func(ctx context.Context, in note) (note, error) {
 					activity.Heartbeat(ctx, "got "+in.Text)
 					activity.Logger(ctx).With("with", in).Info("got "+in.Text, "note", in, "bytes", []byte(in.Text), "error", errors.New(in.Text))

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
 // Functions is the activity kind `function`: named Go functions, and targets outside the worker by
@@ -25,10 +27,11 @@ type alias struct {
 	by     Activity
 }
 
-// Function is one registered Go function. Func makes it from a typed one.
+// Function is one registered Go function. Func makes it from a typed one, Custom from a kind of one's own.
 type Function struct {
-	Name string
-	run  func(ctx context.Context, in Document) (Result, error)
+	Name          string
+	input, output workflow.Value // JSON Schemas, or nil
+	run           func(ctx context.Context, in Document) (Result, error)
 }
 
 // NewFunctions returns an empty set.

@@ -2,6 +2,7 @@ package activity
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,9 @@ type Kind struct {
 	// `with`, and of the output. Workers check them before and after each attempt: what does not fit is activity.input or
 	// activity.output. An output that streams is not looked into.
 	Target, Input, Output workflow.Value
-	Activity              Activity
+	// Of gives Input and Output where they differ from call to call, by the target; nil where they do not.
+	Of       func(target json.RawMessage) (input, output workflow.Value)
+	Activity Activity
 }
 
 // Registry finds kinds by name. Fill it before the worker starts; it is not safe for concurrent change.
@@ -30,7 +33,7 @@ type Registry struct {
 // NewRegistry returns a registry with kind function and no functions yet.
 func NewRegistry() *Registry {
 	r := &Registry{kinds: map[workflow.Kind]Kind{}, Functions: NewFunctions()}
-	r.MustAdd(Kind{Name: workflow.KindFunction, Activity: r.Functions})
+	r.MustAdd(Kind{Name: workflow.KindFunction, Activity: r.Functions, Of: r.Functions.schemas})
 	return r
 }
 

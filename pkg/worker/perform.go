@@ -70,6 +70,9 @@ func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity,
 	if err != nil {
 		return activity.Result{}, err
 	}
+	if kind.Of != nil {
+		kind.Input, kind.Output = kind.Of(target.JSON)
+	}
 	if err := w.fitsKind(ctx, kind, target, with); err != nil {
 		return activity.Result{}, err
 	}

@@ -101,6 +101,9 @@ func (s *suite) fails(t *testing.T, ctx context.Context, task *activity.Task) *a
 func (s *suite) schemas(t *testing.T) {
 	require.NotEmpty(t, s.Kind.Name)
 	checker, task := schema.New(), s.task(t, s.Succeeds)
+	if s.Kind.Of != nil {
+		s.Kind.Input, s.Kind.Output = s.Kind.Of(task.Target.JSON)
+	}
 	for what, pair := range map[string][2]workflow.Value{ // order-free: each by itself
 		"the target": {s.Kind.Target, workflow.Value(task.Target.JSON)},
 		"the input":  {s.Kind.Input, workflow.Value(task.With.JSON)},
