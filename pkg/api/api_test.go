@@ -265,6 +265,32 @@ func TestTasks(t *testing.T) {
 	require.Equal(t, "execution.completed", code(err))
 }
 
+// TestLargeInputs: what stands in the history as it is has a limit, which the sender hears of; the answer of a callback is kept by reference.
+func TestLargeInputs(t *testing.T) {
+	c, urls := serve(t, waiting, "name: later\nlimits: { timeout: 1d }\nsteps: { call: { function: call, callback: true, with: '${ callback.url }' } }\noutput: '${ steps.call.output.small }'\n")
+	big := `"` + strings.Repeat("x", 200_000) + `"`
+	id := func(workflow string) string {
+		e, err := c.Start(t.Context(), client.StartRequest{Workflow: workflow})
+		require.NoError(t, err)
+		return e.ID
+	}
+	for path, body := range map[string]string{ // order-free: each is for itself
+		"/v1/executions/" + id("waiting") + "/signals": `{"type":"Go","data":` + big + `}`,
+		"/v1/events": `{"type":"Go","key":"k","data":` + big + `}`,
+	} {
+		status, p, _ := ask(t, c, http.MethodPost, path, jsonType, body)
+		require.Equal(t, http.StatusRequestEntityTooLarge, status, path)
+		require.Equal(t, "payload.too_large", p.Code)
+	}
+	later := id("later")
+	status, _, text := ask(t, c, http.MethodPost, strings.TrimPrefix(<-urls, c.Server), jsonType, `{"output":{"small":7,"big":`+big+`}}`)
+	require.Equal(t, http.StatusAccepted, status, text)
+	e, err := c.Wait(t.Context(), later)
+	require.NoError(t, err)
+	require.Equal(t, "completed", e.Status)
+	require.JSONEq(t, `7`, string(e.Output))
+}
+
 // TestCallback: the address that a started call got takes its answer, once what it says is an answer.
 func TestCallback(t *testing.T) {
 	c, urls := serve(t, "name: later\nlimits: { timeout: 1d }\nsteps: { call: { function: call, callback: true, with: '${ callback.url }' } }\n")

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -45,12 +46,22 @@ func payload(text json.RawMessage) (workflow.Payload, error) {
 	return workflow.Inline(v), err
 }
 
+// small is payload for what stands in the history as it is.
+func small(what string, text json.RawMessage) (workflow.Payload, error) {
+	p, err := payload(text)
+	if err == nil && len(p.JSON) > engine.MaxValue {
+		return p, &client.Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload.too_large",
+			Title: fmt.Sprintf("%s has %d bytes, more than %d: keep it elsewhere and send its address", what, len(p.JSON), engine.MaxValue)}
+	}
+	return p, err
+}
+
 func (s *Server) signal(r *http.Request) (answer, error) {
 	in, err := s.readSignal(r)
 	if err != nil {
 		return answer{}, err
 	}
-	data, err := payload(in.Data)
+	data, err := small("the data", in.Data)
 	if err != nil {
 		return answer{}, err
 	}
@@ -74,7 +85,7 @@ func (s *Server) publish(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	data, err := payload(in.Data)
+	data, err := small("the data", in.Data)
 	if err != nil {
 		return answer{}, err
 	}
@@ -113,7 +124,7 @@ func (s *Server) move(r *http.Request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	output, err := payload(in.Output)
+	output, err := small("the output", in.Output)
 	if err != nil {
 		return answer{}, err
 	}
@@ -144,7 +155,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	if !open {
 		return answer{}, problem(http.StatusConflict, "task.closed", "there is no open task at step "+step, "list the open ones at /v1/tasks")
 	}
-	data, err := payload(in.Answer)
+	data, err := small("the answer", in.Answer)
 	if err != nil {
 		return answer{}, err
 	}
@@ -211,7 +222,10 @@ func (s *Server) callback(r *http.Request) (answer, error) {
 	} else if err := checkError(in.Error); err != nil {
 		return answer{}, err
 	}
-	return s.hand(r, stream, s.Worker.Masked(stream.Tenant, result))
+	if result, err = s.Worker.Answer(r.Context(), stream, result); err != nil {
+		return answer{}, err
+	}
+	return s.hand(r, stream, result)
 }
 
 func checkError(e *workflow.Error) error {

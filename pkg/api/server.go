@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"maps"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -206,7 +206,7 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 	case errors.As(err, &large):
 		return &client.Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: fmt.Sprintf("the body has more than %d bytes", large.Limit)}
 	case errors.Is(err, worker.ErrEventTooLarge):
-		return &client.Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload.too_large", Title: fmt.Sprintf("the data of an event has %d bytes at most", eventstore.MaxEventData)}
+		return &client.Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload.too_large", Title: fmt.Sprintf("the data of an event has %d bytes at most", engine.MaxValue)}
 	case errors.As(err, &limit):
 		return &client.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: limit.Error()}
 	case errors.As(err, &invalid):

@@ -24,6 +24,19 @@ func Attempt(p *Program, s *workflow.State, ref workflow.AttemptRef) (workflow.R
 	return c, ok
 }
 
+// Called is Attempt for an attempt whose call was made, or is being made, and that is answered by a callback.
+func Called(p *Program, s *workflow.State, ref workflow.AttemptRef) (workflow.RunActivity, bool) {
+	if s.Status.Terminal() {
+		return workflow.RunActivity{}, false
+	}
+	x := newFold(p, s)
+	in, ok := x.locate(ref.Step)
+	if !ok || in.open() == nil || in.open().Fence != ref.Fence || in.node.step.Call == nil || !in.node.step.Call.Callback {
+		return workflow.RunActivity{}, false
+	}
+	return x.run(in, true), true
+}
+
 // Took reports whether the execution has taken an input with this ID and still remembers it (SeenFor, MaxSeen): a repeat of it is harmless.
 func Took(s *workflow.State, id string) bool { return (&fold{s: s}).seen(id) }
 

@@ -58,6 +58,9 @@ func (t *Turn) onEvent(e workflow.ExternalEvent) error {
 	if e.ID == "" || e.Kind == "" {
 		return refuse(e, "it has no ID or no type")
 	}
+	if err := bounded(e, "its data", e.Data); err != nil {
+		return err
+	}
 	if t.seen(e.ID) {
 		return nil
 	}

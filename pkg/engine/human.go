@@ -186,6 +186,9 @@ func (t *Turn) onTaskDecision(d workflow.TaskDecision) error {
 	if t.seen(d.ID) {
 		return nil
 	}
+	if err := bounded(d, "its answer", d.Answer); err != nil {
+		return err
+	}
 	in, ok := t.locate(d.Step)
 	if !ok {
 		return refuse(d, "there is no step %s", d.Step)

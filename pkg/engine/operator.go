@@ -12,6 +12,9 @@ func (t *Turn) onMove(m workflow.OperatorMove) error {
 	if t.seen(m.ID) {
 		return nil
 	}
+	if err := bounded(m, "its output", m.Output); err != nil {
+		return err
+	}
 	t.settle()
 	if t.s.Stopped != nil {
 		return t.moveUndo(m)

@@ -20,6 +20,8 @@ type Env struct {
 	// Misfit says how a value breaks a JSON Schema, in words for people, or "" if it satisfies it; a pure function, nil accepts
 	// everything. It is the shell's because the core stands without a library for schemas.
 	Misfit func(schema, value workflow.Value) string
+	// Memory is how many bytes the workers have that run an activity, by its kind and name; 0: more than any asks for. Nil: 0 for all.
+	Memory func(kind, name string) int64
 }
 
 // Decision is what inputs led to. Events must be durable before any command is carried out; before the events are
@@ -53,6 +55,14 @@ func (e *RefusedError) Error() string { return "engine: " + e.Input + " refused:
 
 func refuse(in workflow.Input, format string, args ...any) error {
 	return &RefusedError{Input: in.InputType(), Reason: fmt.Sprintf(format, args...)}
+}
+
+// bounded refuses an input that brings more than stands in a history as one value: no commit would take it.
+func bounded(in workflow.Input, what string, p workflow.Payload) error {
+	if n := weighPayload(p); n > MaxValue {
+		return refuse(in, "%s has %d bytes, more than %d: pass large data by reference", what, n, MaxValue)
+	}
+	return nil
 }
 
 // Turn makes one decision from one or more inputs. It is for one goroutine and one decision.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -23,7 +24,7 @@ func encodeEvent(e Event, keyed uint64) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("worker: encode event %s: %w", e.ID, err)
 	}
-	if len(body) > eventstore.MaxEventData {
+	if len(body) > eventstore.MaxEventData || len(e.Data.JSON) > engine.MaxValue {
 		return nil, fmt.Errorf("%w (%d bytes)", ErrEventTooLarge, len(body))
 	}
 	return body, nil

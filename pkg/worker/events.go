@@ -178,8 +178,14 @@ func (w *Worker) arrivedIn(ctx context.Context, x *execution, t *engine.Turn, pa
 
 // hand gives an event to a turn, and reports whether a wait took it.
 func hand(t *engine.Turn, in workflow.ExternalEvent, brought *refs) (taken bool, err error) {
+	if t.Full() {
+		return false, errFull
+	}
 	before := t.Events()
-	if err := t.Handle(in); err != nil {
+	var refused *engine.RefusedError
+	if err := t.Handle(in); errors.As(err, &refused) {
+		return false, nil // Publish keeps none that can be refused, but may have done so
+	} else if err != nil {
 		return false, err
 	}
 	if t.Events() > before {

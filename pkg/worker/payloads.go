@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/expr"
 	"github.com/wovyr/wovyr/pkg/secret"
@@ -123,6 +125,46 @@ func (w *Worker) Masked(tenant string, r workflow.ActivityResult) workflow.Activ
 	return r
 }
 
+// Answer makes what came by a callback fit for the execution, as the output of an activity that returns it itself would be: secrets are hidden, it is
+// held against the schema of its step, and a large one is kept by reference (commit protocol, point 10). What does not fit fails the attempt, for
+// the workflow to decide.
+func (w *Worker) Answer(ctx context.Context, s eventstore.Stream, r workflow.ActivityResult) (workflow.ActivityResult, error) {
+	r = w.Masked(s.Tenant, r)
+	if r.Error != nil {
+		return r, nil
+	}
+	x, err := w.read(ctx, s, 0)
+	if err != nil || x.state == nil {
+		return r, err
+	}
+	cmd, open := engine.Called(x.program, x.state, r.AttemptRef)
+	if !open {
+		return r, nil // it is refused
+	}
+	if err = w.fitsSchema(cmd, r.Output.JSON); err == nil && len(r.Output.JSON) > w.Limits.Inline {
+		r.Output, err = w.reference(ctx, s, cmd, r.Output.JSON)
+	}
+	var typed *workflow.Error
+	if errors.As(err, &typed) {
+		r.Output, r.Error = workflow.Payload{}, typed
+		return r, nil
+	}
+	return r, err
+}
+
+// reference puts an output into the payload store, and keeps of it what expressions read.
+func (w *Worker) reference(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity, value workflow.Value) (workflow.Payload, error) {
+	known, err := expr.KnownParts(value, cmd.Uses, w.Limits.Known)
+	if err != nil {
+		return workflow.Payload{}, err
+	}
+	ref, err := w.Payloads.Put(ctx, s, bytes.NewReader(value))
+	if err != nil {
+		return workflow.Payload{}, fmt.Errorf("worker: store an output of %s: %w", s, err)
+	}
+	return byReference(ref, known), nil
+}
+
 // link binds the addresses that people and services answer at.
 func (w *Worker) link(s eventstore.Stream, cmd workflow.RunActivity, root string) (expr.Binding, bool) {
 	if w.Links == nil {
@@ -178,16 +220,8 @@ func (w *Worker) result(ctx context.Context, s eventstore.Stream, cmd workflow.R
 		out.Output = workflow.Inline(value)
 		return nil
 	}
-	known, err := expr.KnownParts(value, cmd.Uses, w.Limits.Known)
-	if err != nil {
-		return err
-	}
-	ref, err := w.Payloads.Put(ctx, s, bytes.NewReader(value))
-	if err != nil {
-		return fmt.Errorf("worker: store an output of %s: %w", s, err)
-	}
-	out.Output = byReference(ref, known)
-	return nil
+	out.Output, err = w.reference(ctx, s, cmd, value)
+	return err
 }
 
 // fitsSchema checks a result against the schema that its step declares. A result that streams past is not looked into.
