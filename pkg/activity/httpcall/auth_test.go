@@ -137,6 +137,29 @@ func TestOAuth2Once(t *testing.T) {
 	}
 	all.Wait()
 	require.EqualValues(t, 1, i.given.Load())
+
+	// All of them are refused, and one gets a new token for all.
+	i.revoked.Store(1)
+	for range 20 {
+		all.Go(func() {
+			_, err := c.Run(t.Context(), task(t, m{"url": p.URL, "auth": i.auth()}))
+			require.NoError(t, err)
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 2, i.given.Load())
+}
+
+// TestOAuth2Stays: a server of tokens that sends its callers elsewhere sends no secrets there.
+func TestOAuth2Stays(t *testing.T) {
+	other := newPeer(t, fine)
+	for _, status := range []int{302, 307, 308} {
+		i := newPeer(t, to(other.URL, status))
+		auth := m{"oauth2": m{"token_url": i.URL, "client_id": "shop", "client_secret": "s3cret"}}
+		e, _ := fails(t, caller(t, httpcall.Options{}), m{"url": other.URL, "auth": auth})
+		require.Equal(t, httpcall.CodeOAuth2, e.Code)
+	}
+	require.Empty(t, other.asked())
 }
 
 func TestOAuth2Expires(t *testing.T) {

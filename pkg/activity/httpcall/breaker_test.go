@@ -125,6 +125,7 @@ func TestWhatIsNoOutage(t *testing.T) {
 		}
 	}
 	status.Store(0)
+	c = caller(t, httpcall.Options{Breaker: longBreaker()})
 	for range 15 {
 		ctx, cancel := context.WithCancel(t.Context())
 		k := task(t, m{"url": p.URL})

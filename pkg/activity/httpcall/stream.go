@@ -14,7 +14,8 @@ import (
 const chunk = 24 << 10
 
 // oneValue passes JSON on, and fails when it is not one value. Text that closes its value and goes on would otherwise become members of
-// the object around it. Whether it is JSON at all is found out by whoever reads the whole.
+// the object around it. Whether it is JSON at all is found out by whoever reads the whole: here it need only be certain that, if the
+// whole is JSON, this is one value of it.
 type oneValue struct {
 	from    io.Reader
 	depth   int
@@ -64,8 +65,6 @@ func (v *oneValue) takes(c byte) bool {
 			return false
 		}
 		v.ended = v.depth == 0
-	case v.depth == 0 && (c == ',' || c == ':'):
-		return false
 	default:
 		v.begun = true
 	}
