@@ -264,7 +264,7 @@ func (e *engine) turn(ctx context.Context, p *place, round int) (out []result, e
 	if err != nil {
 		return nil, err
 	}
-	args = append(args, e.args...)
+	args = append(append(args, strings.Fields(*sizes)...), e.args...)
 	if *quick {
 		args = append(args, "-starts", "5", "-chains", "1", "-fans", "1", "-total", "20", "-at-once", "5", "-resume", "10")
 	}

@@ -30,6 +30,7 @@ var (
 	lines    = flag.String("lines", "", "file for the figures, a line of JSON each; empty: lines.jsonl in -scratch")
 	table    = flag.String("table", "", "file with figures of an earlier run: only print its table")
 	prepare  = flag.Bool("prepare", false, "only build")
+	sizes    = flag.String("sizes", "", "flags for all programs, such as '-total 200 -resume 10,1000' (harness/harness.go has them)")
 	quick    = flag.Bool("quick", false, "small sizes: to see that all works")
 	postgres = flag.String("postgres", "", "folder with initdb, postgres and psql; empty: where Debian and PATH have them")
 )
