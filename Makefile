@@ -27,7 +27,7 @@ help: ## Show this list
 	@printf 'First time here: README.md, then ARCHITECTURE.md ("Where to make which change").\n'
 
 .PHONY: test
-test: build lint unit mutants fuzz ## All that CI runs: build, lint, unit tests, broken rules that must be noticed, a short run of every fuzz target
+test: build lint unit mutants fuzz cdk-test aws-short ## All that CI runs: build, lint, unit tests, broken rules that must be noticed, a short run of every fuzz target, the AWS stack and a few scenarios on it
 	@printf '\nmake test: everything passed\n'
 
 .PHONY: build
@@ -59,6 +59,23 @@ fmt: ## Format all Go files
 cdk-test: ## The AWS stack: its template, rights and alarms (needs Node.js)
 	@printf '\n== stack\n'
 	cd infra/cdk && $(GO) vet ./... && JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION=1 $(GO) test ./...
+
+.PHONY: aws-local
+aws-local: ## Deploy the AWS platform to an emulator on this machine, by the real cdk (PORT, STACK); `localstack/aws-local.sh down` ends it
+	localstack/aws-local.sh up
+
+.PHONY: aws-local-test
+aws-local-test: ## The same, then every scenario, then end it
+	localstack/aws-local.sh test
+
+.PHONY: aws-short
+aws-short: ## The same with a few scenarios, on a port of its own
+	@printf '\n== AWS platform on an emulator\n'
+	PORT=4599 STACK=wovyr-short SHORT=1 localstack/aws-local.sh test
+
+.PHONY: localstack-test
+localstack-test: ## Every scenario on a LocalStack that answers at AWS_ENDPOINT_URL (docs/local-aws.md)
+	EMULATOR=localstack AWS_ENDPOINT_URL=$${AWS_ENDPOINT_URL:-http://127.0.0.1:4566} localstack/aws-local.sh test
 
 ##@ Deeper
 

@@ -62,13 +62,17 @@ var layers = []tidy.Layer{
 	{Path: "pkg/sim", May: append(only("pkg/worker", "pkg/eventstore/memory"), below...), Tests: only("pkg/dsl", "pkg/worker/porttest")},
 	{Path: "pkg/client", May: only("pkg/workflow"), Tests: only("pkg/...")}, // has the forms on the wire, which the API shares
 	{Path: "pkg/api", May: append(only("pkg/worker", "pkg/dsl", "pkg/client"), below...), Tests: only("pkg/...")},
-	{Path: "pkg/node", May: append(only("pkg/worker", "pkg/local", "pkg/api", "pkg/client", "pkg/project"), below...), Tests: only("pkg/...")},
+	{Path: "pkg/node", May: append(only("pkg/worker", "pkg/local", "pkg/api", "pkg/client", "pkg/project"), below...), Tests: only("pkg/...", "internal/e2e")},
 	{Path: "pkg/cli", May: only("pkg/...")}, // the whole program, for mains
 	{Path: "cmd/...", May: only("pkg/...", "console/...", "cmd/...")},
 	{Path: "functions/...", May: only("pkg/...")},
 	{Path: "console/...", May: only("pkg/client", "pkg/workflow")},
 	{Path: "bench/...", May: only("pkg/...")},
 	{Path: "examples/...", May: only("pkg/...")},
+
+	// Tests of whole deployments, by nothing but the API.
+	{Path: "internal/e2e", May: only("pkg/client")},
+	{Path: "localstack/e2e", Tests: only("internal/e2e", "pkg/client", "pkg/aws/...")},
 
 	// The house itself.
 	{Path: ".", Tests: only("internal/tidy")},

@@ -21,10 +21,13 @@ export AWS_ENDPOINT_URL_S3=$AWS_ENDPOINT_URL AWS_ACCESS_KEY_ID=test AWS_SECRET_A
 export CDK_DEFAULT_ACCOUNT=000000000000 CDK_DEFAULT_REGION=us-east-1 CDK_DISABLE_VERSION_CHECK=1
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION=1 NODE_NO_WARNINGS=1
 
+# The CDK command stands outside of the repository: it holds Go files that are none.
+tools=${XDG_CACHE_HOME:-$HOME/.cache}/wovyr/cdk-$(cksum <"$here/package-lock.json" | cut -d' ' -f1)
+
 say() { printf '%s\n' "$*" >&2; }
 
 # cdk is the pinned CDK command. Notices are left out: they are read from the internet.
-cdk() { (cd "$root" && "$here/node_modules/.bin/cdk" "$@" --no-notices); }
+cdk() { (cd "$root" && "$tools/node_modules/.bin/cdk" "$@" --no-notices); }
 
 options() {
 	printf '%s\n' -c "stack=$stack" -c auth=none -c ephemeral=true
@@ -34,9 +37,11 @@ options() {
 
 up() {
 	[ "$mine" = 0 ] || "$here/ministack.sh" start >/dev/null
-	if [ ! -x "$here/node_modules/.bin/cdk" ]; then
-		say "installing the CDK command (once)"
-		(cd "$here" && npm ci --silent --no-audit --no-fund >&2)
+	if [ ! -x "$tools/node_modules/.bin/cdk" ]; then
+		say "installing the CDK command into $tools (once)"
+		mkdir -p "$tools"
+		cp "$here/package.json" "$here/package-lock.json" "$tools/"
+		(cd "$tools" && npm ci --silent --no-audit --no-fund >&2)
 	fi
 	local log
 	log=$root/bin/aws-local.log
@@ -44,7 +49,7 @@ up() {
 	mapfile -t choices < <(options)
 	say "deploying the stack $stack to $AWS_ENDPOINT_URL (compiles the functions; the log is bin/aws-local.log)"
 	# Bootstrapping needs no app, so it runs where there is none.
-	if ! { (cd "$here" && node_modules/.bin/cdk bootstrap "aws://$CDK_DEFAULT_ACCOUNT/$AWS_REGION" --no-notices) &&
+	if ! { (cd "$tools" && node_modules/.bin/cdk bootstrap "aws://$CDK_DEFAULT_ACCOUNT/$AWS_REGION" --no-notices) &&
 		cdk deploy "${choices[@]}" --require-approval never --outputs-file bin/aws-local.json --output bin/cdk.out; } >"$log" 2>&1; then
 		tail -n 30 "$log" >&2
 		say "the deployment failed"
