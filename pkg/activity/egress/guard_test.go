@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -267,13 +269,24 @@ func TestAllowIsRefused(t *testing.T) {
 	}
 }
 
-// TestProxiesOfTheEnvironment are not asked: they would connect in the guard's place.
+// TestProxiesOfTheEnvironment are not asked: they would connect in the guard's place. It needs a process of its own, as net/http reads the
+// environment once.
 func TestProxiesOfTheEnvironment(t *testing.T) {
-	proxy := serve(t, "127.0.0.1:0", fine)
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		t.Setenv(name, proxy.URL)
+	if os.Getenv("WOVYR_TEST_PROXY") != "" {
+		requireForbidden(t, get(guard(t, "127.0.0.1"), "http://10.0.0.1/"))
+		requireForbidden(t, get(guard(t, "127.0.0.1"), "https://10.0.0.1/"))
+		return
 	}
-	requireForbidden(t, get(guard(t, "127.0.0.1"), "http://10.0.0.1/"))
+	proxy := serve(t, "127.0.0.1:0", fine)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, "-test.run=^TestProxiesOfTheEnvironment$")
+	cmd.Env = append(os.Environ(), "WOVYR_TEST_PROXY=1")
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		cmd.Env = append(cmd.Env, name+"="+proxy.URL)
+	}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	require.Zero(t, proxy.connections.Load())
 }
 
