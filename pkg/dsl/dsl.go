@@ -3,7 +3,6 @@ package dsl
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -23,10 +22,10 @@ func Compile(file string, data []byte) (*workflow.Definition, []Diagnostic) {
 	return def, k.sorted()
 }
 
-// Hash returns the hex SHA-256 of a definition's JSON form: its identity beside tenant, name and version. Positions and
-// comments of the document are part of it only as far as the definition holds them.
+// Hash returns the hex SHA-256 of a definition's content: its identity beside tenant, name and version. Comments, empty lines and where things
+// stand in the document are no part of it.
 func Hash(def *workflow.Definition) string {
-	form, err := json.Marshal(def)
+	form, err := def.Content()
 	if err != nil {
 		panic("dsl: a definition always has a JSON form: " + err.Error())
 	}

@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -227,6 +228,34 @@ func TestHash(t *testing.T) {
 	require.Equal(t, Hash(a), Hash(b))
 	require.NotEqual(t, Hash(a), Hash(c))
 	require.Len(t, Hash(a), 64)
+}
+
+// TestHashIsOfTheContent: what nobody runs is no part of it, whatever the document; everything else is.
+func TestHashIsOfTheContent(t *testing.T) {
+	for _, file := range documentsIn(t, "valid") {
+		def, _, data := compileFile(t, file)
+		before := "# a comment\n\n"
+		if data[0] == '{' {
+			before = "\n\n" // JSON has no comments
+		}
+		moved, found := Compile("moved.yaml", append([]byte(before), bytes.ReplaceAll(data, []byte("\nsteps:"), []byte("\n\n# more\nsteps:"))...))
+		require.NotNil(t, moved, "%s: %v", file, found)
+		require.NotEqual(t, def.Body.Steps[0].At, moved.Body.Steps[0].At)
+		require.Equal(t, Hash(def), Hash(moved), file)
+		form, err := json.Marshal(def)
+		require.NoError(t, err)
+		Hash(def)
+		same, err := json.Marshal(def)
+		require.NoError(t, err)
+		require.Equal(t, string(form), string(same), "the definition keeps its places")
+	}
+	hashes := map[string]string{}
+	for _, with := range []string{"{ at: { line: 1, column: 2 } }", "{ at: { line: 2, column: 2 } }", "{}", "1", "'1'", "'${ input.at }'", "'${ input.at2 }'", "[ 1 ]", "null"} {
+		def, found := Compile("a.yaml", []byte(preamble+"steps: { a: { function: f, with: "+with+" } }\n"))
+		require.NotNil(t, def, "%v", found)
+		require.Empty(t, hashes[Hash(def)], "%s is as %s", with, hashes[Hash(def)])
+		hashes[Hash(def)] = with
+	}
 }
 
 func TestJSONSchemasInDocuments(t *testing.T) {

@@ -43,13 +43,14 @@ func (a *analysis) checkTriggerInput(where string, input *workflow.Template) {
 		return
 	}
 	typ, constant, pointer := expr.Dyn, workflow.Value(nil), where+"/input"
+	report := a.sink.errorf
 	switch s := a.siteAt(pointer); {
 	case s != nil && len(s.tmpl.Leaves) > 0:
 		typ = s.typ
 	case s != nil:
 		constant = input.JSON
 	case strings.HasSuffix(where, "/schedule"):
-		constant, pointer = workflow.Value("{}"), where
+		constant, pointer, report = workflow.Value("{}"), where, a.sink.warnf // perhaps it is still being written
 	default:
 		return // the data of the event, or the body of the request
 	}
@@ -60,7 +61,7 @@ func (a *analysis) checkTriggerInput(where string, input *workflow.Template) {
 		wrong = newFitting(schema).misfit(typ)
 	}
 	if wrong != "" {
-		a.sink.errorf(pointer, "dsl/trigger-input", "give what `input` of the workflow asks for", "the input of this trigger never fits the schema of `input`: %s", clipTo(wrong, 200))
+		report(pointer, "dsl/trigger-input", "give what `input` of the workflow asks for", "the input of this trigger never fits the schema of `input`: %s", clipTo(wrong, 200))
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 const maxDeployTries = 16
 
 // Deploy puts a compiled workflow into the catalogue and returns its version: that of the newest one if the content is the same,
-// else the next. Versions never change. The error is a *WebhookTakenError if another workflow has the path of one of its webhooks.
+// else the next. Where things stand in the document is no content: a version keeps the places of the document that it was first deployed from.
+// Versions never change. The error is a *WebhookTakenError if another workflow has the path of one of its webhooks.
 func (w *Worker) Deploy(ctx context.Context, tenant string, def *workflow.Definition) (d eventstore.Definition, isNew bool, err error) {
 	if _, err := engine.Link(def); err != nil {
 		return d, false, err
@@ -25,7 +26,11 @@ func (w *Worker) Deploy(ctx context.Context, tenant string, def *workflow.Defini
 	if err != nil {
 		return d, false, fmt.Errorf("worker: encode workflow %s: %w", def.Name, err)
 	}
-	hash := eventstore.Hash(sha256.Sum256(text))
+	content, err := def.Content()
+	if err != nil {
+		return d, false, fmt.Errorf("worker: encode workflow %s: %w", def.Name, err)
+	}
+	hash := eventstore.Hash(sha256.Sum256(content))
 	for range maxDeployTries {
 		newest, err := w.Programs.definitions.Definition(ctx, tenant, def.Name, 0)
 		switch {
