@@ -123,7 +123,7 @@ var tlsShape = &object{
 		{name: "key", value: mixed, example: "'${ secrets.client_key }'", doc: "The private key of `cert`."},
 		{name: "min_version", example: "'1.3'", fallback: "1.2", doc: "The lowest version of TLS.",
 			value: &scalar{name: "a version", pattern: tlsVersion.String(), hint: "write '1.2' or '1.3', in quotes", problem: patternProblem(tlsVersion, "a version", "write '1.2' or '1.3'")}},
-		{name: "server_name", value: mixed, example: "pay.internal.example", doc: "The name in the certificate of the other side.", fallback: "the host of `url`"},
+		{name: "server_name", value: mixed, example: "pay.internal.example", doc: "The name in the certificate of the other side.", fallback: "the host that is called"},
 	},
 }
 
@@ -145,7 +145,7 @@ var statusShape = &variants{name: "a status code or class", number: &count{min: 
 
 var grpcShape = &object{
 	name: "grpc",
-	doc:  "One unary or server-streaming call, JSON in and out. The types come by reflection or from a descriptor set.",
+	doc:  "One unary or server-streaming call, JSON in and out. The types come by reflection or from a descriptor set. Output: the message, or the list of messages of a stream.",
 	words: []word{
 		{name: "target", required: true, value: mixed, example: "'stock.example:443'", doc: "Host and port."},
 		{name: "method", required: true, example: "stock.v1.Stock/Reserve", doc: "Service and method.",
@@ -155,6 +155,7 @@ var grpcShape = &object{
 		{name: "metadata", value: &dictionary{key: headers, what: "metadata by name", max: 100, value: simple}, example: "{ authorization: 'Bearer ${ secrets.stock }' }", doc: "Metadata of the call."},
 		{name: "descriptors", value: mixed, example: "stock.binpb", doc: "A descriptor set of the project.", fallback: "reflection"},
 		{name: "plaintext", value: boolean, example: "true", fallback: "false", doc: "Speaks without TLS."},
+		{name: "tls", value: tlsShape, example: "{ ca: '${ secrets.corp_ca }' }", doc: "Certificates, where the usual ones do not do."},
 	},
 }
 

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/grpccall"
 	"github.com/wovyr/wovyr/pkg/activity/httpcall"
+	"github.com/wovyr/wovyr/pkg/activity/script"
 	"github.com/wovyr/wovyr/pkg/activity/std"
 	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/eventstore"
@@ -59,6 +61,9 @@ type Node struct {
 // addressFile tells other processes on this machine where the node that has the data folder open is.
 const addressFile = "address.json"
 
+// compiledFolder is where in the data folder compiled scripts are kept, so that the next process starts them sooner.
+const compiledFolder = "compiled"
+
 type address struct {
 	URL string `json:"url"`
 	PID int    `json:"pid"`
@@ -72,12 +77,14 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	kinds.MustAdd(httpcall.New(httpcall.Options{Guard: guard}).Kind())
+	kinds.MustAdd(grpccall.New(grpccall.Options{Guard: guard, Dir: o.Project.Dir()}).Kind())
 	if err := errors.Join(kinds.Functions.Add(std.Functions()...), kinds.Functions.Add(o.Functions...), o.Project.Register(kinds.Functions)); err != nil {
 		return nil, err
 	}
 	if o.Data == "" {
 		o.Data = o.Project.Data
 	}
+	kinds.MustAdd(script.New(script.Options{Dir: o.Project.Dir(), Cache: filepath.Join(o.Data, compiledFolder)}))
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}

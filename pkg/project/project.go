@@ -107,6 +107,9 @@ func (p *Project) check(place func(words ...string) string) error {
 	return errors.Join(errs...)
 }
 
+// Dir is the folder of the project file, in which modules of scripts and descriptor sets are.
+func (p *Project) Dir() string { return p.dir }
+
 // Guard returns the guard of what activities may call.
 func (p *Project) Guard() (*egress.Guard, error) { return egress.New(p.Egress.Allow...) }
 

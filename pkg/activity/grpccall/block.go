@@ -1,0 +1,186 @@
+package grpccall
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// targetSchema is the block `grpc` once its expressions are filled in, for people and tools; parse says more, and in plainer words.
+var targetSchema = workflow.Value(`{
+	"type": "object", "required": ["target", "method"], "additionalProperties": false,
+	"properties": {
+		"target": {"type": "string"}, "method": {"type": "string"}, "message": true,
+		"metadata": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "null"]}},
+		"descriptors": {"type": "string"}, "plaintext": {"type": "boolean"},
+		"tls": {"type": "object", "additionalProperties": false, "properties": {
+			"ca": {"type": "string"}, "cert": {"type": "string"}, "key": {"type": "string"}, "min_version": {"enum": ["1.2", "1.3"]}, "server_name": {"type": "string"}}}
+	}
+}`)
+
+// block is what a step says.
+type block struct {
+	Target      string          `json:"target"`
+	Method      string          `json:"method"`
+	Message     json.RawMessage `json:"message"`
+	Metadata    map[string]any  `json:"metadata"`
+	Descriptors string          `json:"descriptors"`
+	Plaintext   bool            `json:"plaintext"`
+	TLS         *tlsOptions     `json:"tls"`
+}
+
+// tlsOptions are what a step says about TLS. Certificates and keys are texts in PEM.
+type tlsOptions struct {
+	CA         string `json:"ca"`
+	Cert       string `json:"cert"`
+	Key        string `json:"key"`
+	MinVersion string `json:"min_version"`
+	ServerName string `json:"server_name"`
+}
+
+var methodName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
+
+// parse reads the block and checks it: what expressions made of it may be anything.
+func parse(ctx context.Context, t *activity.Task) (*block, error) {
+	b := &block{}
+	if err := t.Target.Decode(ctx, b); err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(b.Target)
+	if err != nil || host == "" || strings.ContainsAny(host, "/ %\x00") {
+		return nil, wrong("target: %q is no host and port: write target: 'stock.example:443'", b.Target)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return nil, wrong("target: %q is no port: write target: 'stock.example:443'", port)
+	}
+	if !methodName.MatchString(b.Method) {
+		return nil, wrong("method: %q is no method: write package.Service/Method", b.Method)
+	}
+	if b.Plaintext && b.TLS != nil {
+		return nil, wrong("tls: there is none with plaintext: true: leave one of the two out")
+	}
+	if string(b.Message) == "null" || len(b.Message) == 0 {
+		b.Message = json.RawMessage("{}")
+	}
+	return b, nil
+}
+
+func wrong(format string, args ...any) *activity.Error {
+	return activity.NewError(activity.CodeInput, "grpc: "+format, args...)
+}
+
+// service and method are the parts of the method's name.
+func (b *block) names() (service, method string) {
+	service, method, _ = strings.Cut(b.Method, "/")
+	return service, method
+}
+
+// where names the call in errors.
+func (b *block) where() string { return b.Method + " at " + b.Target }
+
+// idempotencyKey is the metadata that carries the key of the step, unless the step sets it itself.
+const idempotencyKey = "idempotency-key"
+
+var metadataName = regexp.MustCompile(`^[0-9a-z_.-]+$`)
+
+// metadata is what goes with the call.
+func (b *block) metadata(key string) (metadata.MD, error) {
+	md := metadata.MD{}
+	if key != "" {
+		md.Set(idempotencyKey, key)
+	}
+	for given, v := range b.Metadata { // order-free: names are distinct but for their case, which is refused
+		name := strings.ToLower(given)
+		switch {
+		case !metadataName.MatchString(name), strings.HasPrefix(name, "grpc-"), name == "content-type", name == "te", name == "user-agent":
+			return nil, wrong("metadata: %q may not be set", given)
+		case len(md[name]) > 0 && name != idempotencyKey:
+			return nil, wrong("metadata: %q is there twice", name)
+		case v == nil:
+			continue
+		}
+		text, err := metadataText(name, v)
+		if err != nil {
+			return nil, err
+		}
+		md.Set(name, text)
+	}
+	return md, nil
+}
+
+// metadataText is a value as it is sent: printable ASCII, or bytes where the name ends in -bin.
+func metadataText(name string, v any) (string, error) {
+	text, isText := v.(string)
+	if !isText {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return "", wrong("metadata: %q: %v", name, err)
+		}
+		text = string(b)
+	}
+	if strings.HasSuffix(name, "-bin") {
+		raw, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return "", wrong("metadata: %q holds bytes, as its name ends in -bin: give them in base64", name)
+		}
+		return string(raw), nil
+	}
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' {
+			return "", wrong("metadata: the value of %q is not all printable ASCII: let the name end in -bin and give the value in base64", name)
+		}
+	}
+	return text, nil
+}
+
+var versions = map[string]uint16{"": tls.VersionTLS12, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+
+// config is the set-up of TLS.
+func (o *tlsOptions) config() (*tls.Config, error) {
+	if o == nil {
+		o = &tlsOptions{}
+	}
+	c := &tls.Config{MinVersion: versions[o.MinVersion], ServerName: o.ServerName}
+	if c.MinVersion == 0 {
+		return nil, wrong("tls: min_version: %q is neither '1.2' nor '1.3'", o.MinVersion)
+	}
+	if o.CA != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(o.CA)) {
+			return nil, wrong("tls: ca: there is no certificate in it: give the text of a PEM file, -----BEGIN CERTIFICATE-----…")
+		}
+	}
+	if o.Cert == "" && o.Key == "" {
+		return c, nil
+	}
+	pair, err := tls.X509KeyPair([]byte(o.Cert), []byte(o.Key))
+	if err != nil {
+		return nil, wrong("tls: cert and key do not make a pair: give the texts of two PEM files")
+	}
+	c.Certificates = []tls.Certificate{pair}
+	return c, nil
+}
+
+// connection names what makes a connection different from others; it holds secrets and is hashed.
+func (b *block) connection() string {
+	return fmt.Sprintf("%q %v %+q", b.Target, b.Plaintext, b.tlsTexts())
+}
+
+func (b *block) tlsTexts() []string {
+	if b.TLS == nil {
+		return nil
+	}
+	return []string{b.TLS.CA, b.TLS.Cert, b.TLS.Key, b.TLS.MinVersion, b.TLS.ServerName}
+}

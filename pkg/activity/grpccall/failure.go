@@ -1,0 +1,111 @@
+package grpccall
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// outcome is what a status means to a workflow.
+type outcome struct {
+	name      string
+	category  workflow.Category
+	retryable bool
+}
+
+// outcomes are those of the status codes of gRPC. What the caller did wrong is no passing fault; what went wrong on the other side may be.
+var outcomes = map[codes.Code]outcome{
+	codes.Canceled:           {"cancelled", workflow.CategoryExternal, true},
+	codes.Unknown:            {"unknown", workflow.CategoryExternal, true},
+	codes.InvalidArgument:    {"invalid_argument", workflow.CategoryActivity, false},
+	codes.DeadlineExceeded:   {"deadline_exceeded", workflow.CategoryExternal, true},
+	codes.NotFound:           {"not_found", workflow.CategoryActivity, false},
+	codes.AlreadyExists:      {"already_exists", workflow.CategoryActivity, false},
+	codes.PermissionDenied:   {"permission_denied", workflow.CategoryActivity, false},
+	codes.ResourceExhausted:  {"resource_exhausted", workflow.CategoryExternal, true},
+	codes.FailedPrecondition: {"failed_precondition", workflow.CategoryActivity, false},
+	codes.Aborted:            {"aborted", workflow.CategoryExternal, true},
+	codes.OutOfRange:         {"out_of_range", workflow.CategoryActivity, false},
+	codes.Unimplemented:      {"unimplemented", workflow.CategoryActivity, false},
+	codes.Internal:           {"internal", workflow.CategoryExternal, true},
+	codes.Unavailable:        {"unavailable", workflow.CategoryExternal, true},
+	codes.DataLoss:           {"data_loss", workflow.CategoryExternal, false},
+	codes.Unauthenticated:    {"unauthenticated", workflow.CategoryActivity, false},
+}
+
+// failure makes the typed error of a call that did not end well.
+func failure(ctx context.Context, b *block, c *connection, limit int64, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	if refused := c.refused.Load(); refused != nil && s.Code() == codes.Unavailable {
+		return refused
+	}
+	if s.Code() == codes.ResourceExhausted && strings.HasPrefix(s.Message(), "grpc: received message") {
+		return activity.TooLarge(limit)
+	}
+	o, known := outcomes[s.Code()]
+	if !known {
+		o = outcomes[codes.Unknown]
+	}
+	e := workflow.Errorf("grpc."+o.name, o.category, "%s: %s", b.where(), orElse(s.Message(), "the server says no more than "+o.name))
+	e.Retryable = o.retryable
+	e.Details = details(s, o.name)
+	if after := retryAfter(s); after > 0 {
+		return &activity.RetryAfterError{Err: e, After: after}
+	}
+	return e
+}
+
+func orElse(text, other string) string {
+	if text != "" {
+		return text
+	}
+	return other
+}
+
+// details are the status and what the server adds to it, as far as its types are known.
+func details(s *status.Status, name string) workflow.Value {
+	out := struct {
+		Status  string            `json:"status"`
+		Number  uint32            `json:"number"`
+		Details []json.RawMessage `json:"details,omitempty"`
+	}{Status: name, Number: uint32(s.Code())}
+	for _, any := range s.Proto().GetDetails() {
+		text, err := protojson.Marshal(any)
+		if err != nil {
+			text, err = json.Marshal(map[string]string{"@type": any.GetTypeUrl()})
+		}
+		if err == nil {
+			out.Details = append(out.Details, text)
+		}
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// retryAfter is how long the server asks to wait; zero if it does not.
+func retryAfter(s *status.Status) time.Duration {
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			return info.GetRetryDelay().AsDuration()
+		}
+	}
+	return 0
+}
