@@ -25,6 +25,7 @@ func (a *analysis) warn() {
 	}
 	a.checkStatuses()
 	a.checkParallelism()
+	a.checkMemory()
 	a.checkUnused()
 }
 
@@ -148,6 +149,17 @@ func (a *analysis) checkParallelism() {
 	for _, u := range a.units {
 		if u.step.Foreach != nil {
 			check(u.pointer+"/foreach/max_parallelism", u.step.Foreach.MaxParallelism)
+		}
+	}
+}
+
+// checkMemory reports steps that ask for more memory than their workflow allows: they fail with limits.memory.
+func (a *analysis) checkMemory() {
+	most := a.def.Limits.MaxMemory
+	for _, u := range a.units {
+		if most > 0 && u.step.MaxMemory > most {
+			a.sink.warnf(u.pointer+"/limits/max_memory", "dsl/memory", "write less here, or more in `limits` of the workflow",
+				"the step asks for %d bytes of memory, more than the %d that the workflow allows for each activity, so it will fail", u.step.MaxMemory, most)
 		}
 	}
 }

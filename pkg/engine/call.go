@@ -9,6 +9,10 @@ import (
 
 // startCall schedules an attempt of a step: the first, or the next after a retry.
 func startCall(t *Turn, in inst) {
+	if err := t.memoryRefusal(in); err != nil {
+		t.failStart(in, err)
+		return
+	}
 	o := in.open()
 	e := workflow.ActivityScheduled{Step: in.path, Attempt: o.Attempt + 1, Fence: o.Fence + 1, By: t.env.By}
 	if o.Target.IsZero() && o.Input.IsZero() { // the first, or one that follows on inputs that could not be rendered

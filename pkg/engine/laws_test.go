@@ -30,6 +30,8 @@ type run struct {
 	tries map[string]int
 	// every is how many decisions are made for each that is held against the laws; 0: all are.
 	every, made int
+	// memory is that of Env.
+	memory func(kind, name string) int64
 }
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).UnixNano()
@@ -56,7 +58,7 @@ func begin(t *testing.T, yaml string, input string) *run {
 	return r
 }
 
-func (r *run) env() Env { return Env{Now: r.now, Worker: "w1", By: "m1"} }
+func (r *run) env() Env { return Env{Now: r.now, Worker: "w1", By: "m1", Memory: r.memory} }
 
 // do decides on an input and checks the laws.
 func (r *run) do(in workflow.Input) Decision {

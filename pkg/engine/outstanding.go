@@ -204,10 +204,7 @@ func (x *fold) run(in inst, running bool) workflow.RunActivity {
 	c := workflow.RunActivity{
 		AttemptRef: workflow.AttemptRef{Step: in.path, Attempt: o.Attempt, Fence: o.Fence}, By: o.By, Running: running, Worker: o.Worker, LeaseUntil: o.LeaseUntil,
 		Workflow: x.s.Workflow, Correlation: x.s.Correlation, Kind: st.Kind, Name: st.Call.Name, Target: o.Target, Input: o.Input, Schema: st.Call.Output, Key: x.s.Execution + "/" + in.path,
-		ScheduleBy: o.ScheduleBy, MaxMemory: st.MaxMemory, Idempotent: st.Idempotent, Callback: st.Call.Callback, Uses: st.Uses,
-	}
-	if c.MaxMemory == 0 {
-		c.MaxMemory = x.p.def.Limits.MaxMemory
+		ScheduleBy: o.ScheduleBy, MaxMemory: x.memory(st), Idempotent: st.Idempotent, Callback: st.Call.Callback, Uses: st.Uses,
 	}
 	// Both were evaluated when the attempt was decided, or will be when it starts; an error fails the step there.
 	c.Timeout, _ = duration(st.Timeout, a)

@@ -154,7 +154,7 @@ func (w *Worker) propose(x *execution, p proposal, claimed []workflow.Claimed) (
 
 // env is what a decision knows of its moment.
 func (w *Worker) env(now int64, by string) engine.Env {
-	return engine.Env{Now: now, Worker: w.Name, By: by, Misfit: w.schemas.Misfit}
+	return engine.Env{Now: now, Worker: w.Name, By: by, Misfit: w.schemas.Misfit, Memory: w.memoryOf}
 }
 
 // claimKey is where the claim of an attempt stands. The fence tells attempts of a step apart.

@@ -34,6 +34,9 @@ type Worker struct {
 	Activities *activity.Registry
 	// Route gives the worker class of an activity; nil: all are of class "default".
 	Route func(kind, name string) string
+	// Memory is how many bytes of memory a worker of a class has; 0: more than any activity asks for. Nil: 0 for all. A step whose max_memory is
+	// higher fails before it is dispatched, with limits.memory.
+	Memory func(class string) int64
 	// Gone reports that a worker is known to be dead, so that its leases need not run out; nil: nobody is.
 	Gone func(worker string) bool
 	// Resolve gives the value of a secret for an activity's input.
@@ -84,6 +87,14 @@ func (w *Worker) classOf(kind, name string) string {
 		return DefaultClass
 	}
 	return w.Route(kind, name)
+}
+
+// memoryOf is how many bytes of memory the workers have that run an activity.
+func (w *Worker) memoryOf(kind, name string) int64 {
+	if w.Memory == nil {
+		return 0
+	}
+	return w.Memory(w.classOf(kind, name))
 }
 
 func (w *Worker) gone(worker string) bool { return w.Gone != nil && worker != w.Name && w.Gone(worker) }
