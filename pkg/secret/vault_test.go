@@ -29,7 +29,7 @@ func (c *counting) Get(_ context.Context, r secret.Ref) (string, error) {
 func TestVault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := &counting{get: func(n int32, r secret.Ref) (string, error) {
-			time.Sleep(time.Second) // of the bubble: the others come meanwhile
+			<-time.After(time.Second) // of the bubble: the others come meanwhile
 			return fmt.Sprintf("%s-%s-value-%d", r.Tenant, r.Name, n), nil
 		}}
 		vault := secret.NewVault(from, time.Minute)
@@ -44,10 +44,10 @@ func TestVault(t *testing.T) {
 		all.Wait()
 		require.EqualValues(t, 1, from.asked.Load(), "one asks, the others wait for it")
 
-		time.Sleep(58 * time.Second)
+		<-time.After(58 * time.Second)
 		v, _ := vault.Secret(t.Context(), "acme", "pay")
 		require.Equal(t, "acme-pay-value-1", v)
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		v, _ = vault.Secret(t.Context(), "acme", "pay")
 		require.Equal(t, "acme-pay-value-2", v, "its lifetime is over")
 
