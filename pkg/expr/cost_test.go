@@ -67,6 +67,7 @@ var bombs = map[string]string{
 	"json deep":          `json.decode(range(100000).map(x, '[').join())`,
 	"json again":         `range(10000).map(i, json.decode(json.encode(range(1000))))`,
 	"base64":             `range(1000000).map(i, base64.encode('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'))`,
+	"url.encode":         `range(1000000).map(i, url.encode('//////////////////////////////////////////////////'))`,
 	"sha256":             `cel.bind(s, range(100000).map(x, 'a').join(), range(10000).map(i, sha256(s)))`,
 	"uuid":               `range(1000000).map(i, uuid(string(i)))`,
 	"merge":              `range(3000).map(i, merge({'a': 1}, range(3000).transformMap(j, v, v)))`,

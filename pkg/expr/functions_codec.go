@@ -16,6 +16,7 @@ var codecFunctions = []*function{
 	def("json.decode", "string -> dyn; bytes -> dyn", callJSONDecode),
 	def("base64.encode", "string -> string; bytes -> string", callBase64Encode),
 	def("base64.decode", "string -> bytes", callBase64Decode),
+	def("url.encode", "string -> string", callURLEncode),
 	def("sha256", "string -> string; bytes -> string", callSHA256),
 	def("uuid", "string -> string", callUUID, func(fn *function) { fn.reads = []*path{{"execution", []string{"id"}}} }),
 }
@@ -116,6 +117,28 @@ func callBase64Decode(f *frame, args []any) (any, *failure) {
 		return nil, failf(CodeRange, "not base64")
 	}
 	return octets(b), nil
+}
+
+// callURLEncode escapes all but the unreserved characters of RFC 3986, so that a value stays one part of a path or query.
+func callURLEncode(f *frame, args []any) (any, *failure) {
+	s, ok := args[0].(string)
+	if !ok {
+		return nil, wrong
+	}
+	if bad := f.bytes(3 * len(s)); bad != nil {
+		return nil, bad
+	}
+	const hex = "0123456789ABCDEF"
+	out := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '.', c == '_', c == '~':
+			out = append(out, c)
+		default:
+			out = append(out, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return string(out), nil
 }
 
 func callSHA256(f *frame, args []any) (any, *failure) {
