@@ -230,7 +230,7 @@ func TestGuard(t *testing.T) {
 		require.Equal(t, egress.CodeForbidden, e.Code, "%s: %s", host, e.Message)
 		require.False(t, e.Retryable)
 	}
-	for _, odd := range []string{"unix:///tmp/socket", "dns:///x:1", "passthrough:///x:1", "x", ":443", "x:0", "x:http", "x:99999", "a/b:1", "a b:1", ""} {
+	for _, odd := range []string{"unix:///run/socket", "dns:///x:1", "passthrough:///x:1", "x", ":443", "x:0", "x:http", "x:99999", "a/b:1", "a b:1", ""} {
 		target := s.to("UnaryCall", nil)
 		target["target"] = odd
 		e, _ := fails(t, strict, target)
