@@ -3,7 +3,6 @@ package httpcall
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -33,14 +32,12 @@ func output(b *block, res *http.Response, safe func(string) string) (activity.Re
 	}
 	before := fmt.Appendf(nil, `{"status":%d,"headers":%s,"body":`, res.StatusCode, head)
 
-	first := make([]byte, maxInMemory+1)
-	n, err := io.ReadFull(res.Body, first)
-	first = first[:n]
-	whole := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-	if err != nil && !whole {
+	first, err := io.ReadAll(io.LimitReader(res.Body, maxInMemory+1))
+	if err != nil {
 		return activity.Result{}, err
 	}
-	if n == 0 && (b.Response == "" || b.Response == readAuto || b.Method == http.MethodHead || res.StatusCode == http.StatusNoContent || res.StatusCode == http.StatusResetContent) {
+	whole := len(first) <= maxInMemory
+	if len(first) == 0 && (b.Response == "" || b.Response == readAuto || b.Method == http.MethodHead || res.StatusCode == http.StatusNoContent || res.StatusCode == http.StatusResetContent) {
 		return activity.Result{Output: append(before, "null}"...)}, nil
 	}
 	way, charset := b.way(res.Header.Get("Content-Type"), first, whole)
