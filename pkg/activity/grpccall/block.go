@@ -2,8 +2,6 @@ package grpccall
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/egress"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -38,16 +37,7 @@ type block struct {
 	Metadata    map[string]any  `json:"metadata"`
 	Descriptors string          `json:"descriptors"`
 	Plaintext   bool            `json:"plaintext"`
-	TLS         *tlsOptions     `json:"tls"`
-}
-
-// tlsOptions are what a step says about TLS. Certificates and keys are texts in PEM.
-type tlsOptions struct {
-	CA         string `json:"ca"`
-	Cert       string `json:"cert"`
-	Key        string `json:"key"`
-	MinVersion string `json:"min_version"`
-	ServerName string `json:"server_name"`
+	TLS         *egress.TLS     `json:"tls"`
 }
 
 var methodName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
@@ -143,34 +133,6 @@ func metadataText(name string, v any) (string, error) {
 		}
 	}
 	return text, nil
-}
-
-var versions = map[string]uint16{"": tls.VersionTLS12, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
-
-// config is the set-up of TLS.
-func (o *tlsOptions) config() (*tls.Config, error) {
-	if o == nil {
-		o = &tlsOptions{}
-	}
-	c := &tls.Config{MinVersion: versions[o.MinVersion], ServerName: o.ServerName}
-	if c.MinVersion == 0 {
-		return nil, wrong("tls: min_version: %q is neither '1.2' nor '1.3'", o.MinVersion)
-	}
-	if o.CA != "" {
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM([]byte(o.CA)) {
-			return nil, wrong("tls: ca: there is no certificate in it: give the text of a PEM file, -----BEGIN CERTIFICATE-----…")
-		}
-	}
-	if o.Cert == "" && o.Key == "" {
-		return c, nil
-	}
-	pair, err := tls.X509KeyPair([]byte(o.Cert), []byte(o.Key))
-	if err != nil {
-		return nil, wrong("tls: cert and key do not make a pair: give the texts of two PEM files")
-	}
-	c.Certificates = []tls.Certificate{pair}
-	return c, nil
 }
 
 // connection names what makes a connection different from others; it holds secrets and is hashed.

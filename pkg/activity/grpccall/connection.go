@@ -93,7 +93,7 @@ func (cs *connections) open(b *block) (*connection, error) {
 	c := &connection{}
 	security := insecure.NewCredentials()
 	if !b.Plaintext {
-		config, err := b.TLS.config()
+		config, err := b.TLS.Config()
 		if err != nil {
 			return nil, err
 		}

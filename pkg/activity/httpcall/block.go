@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/egress"
 )
 
 // block is what a step says under `http`, expressions filled in (docs/language.md, `http`).
@@ -29,7 +30,7 @@ type block struct {
 	IdempotencyKey *string                    `json:"idempotency_key"`
 	Redirects      *int                       `json:"redirects"`
 	Auth           *auth                      `json:"auth"`
-	TLS            *tlsOptions                `json:"tls"`
+	TLS            *egress.TLS                `json:"tls"`
 
 	url *url.URL
 }

@@ -88,8 +88,8 @@ func (c *Caller) newTransport() *http.Transport {
 }
 
 // transport returns the one for a set of TLS options, so that connections are used again, and never under another certificate.
-func (c *Caller) transport(o *tlsOptions) (*http.Transport, error) {
-	if o == nil || *o == (tlsOptions{}) {
+func (c *Caller) transport(o *egress.TLS) (*http.Transport, error) {
+	if o == nil || *o == (egress.TLS{}) {
 		return c.plain, nil
 	}
 	text, err := json.Marshal(o)
@@ -100,7 +100,7 @@ func (c *Caller) transport(o *tlsOptions) (*http.Transport, error) {
 	if t, ok := c.withTLS.Get(key); ok {
 		return t, nil
 	}
-	config, err := o.config()
+	config, err := o.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/egress"
 	"github.com/wovyr/wovyr/pkg/secret"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -90,9 +91,9 @@ func (c *Caller) token(ctx context.Context, t *activity.Task, b *block) (credent
 	if err != nil {
 		return credentials{}, err
 	}
-	var there *tlsOptions
+	var there *egress.TLS
 	if b.TLS != nil {
-		there = &tlsOptions{CA: b.TLS.CA, Cert: b.TLS.Cert, Key: b.TLS.Key, MinVersion: b.TLS.MinVersion} // server_name is that of the API
+		there = &egress.TLS{CA: b.TLS.CA, Cert: b.TLS.Cert, Key: b.TLS.Key, MinVersion: b.TLS.MinVersion} // server_name is that of the API
 	}
 	transport, err := c.transport(there)
 	if err != nil {
