@@ -110,6 +110,10 @@ bench: ## Benchmarks with allocations (PKG, BENCH)
 bench-peers: ## The engine beside others on this machine (bench/peers/README.md): needs PostgreSQL, npm and 20 minutes
 	$(GO) run ./bench/peers
 
+.PHONY: bench-activities
+bench-activities: ## What each kind of activity costs above the bare call, and scripts cold and warm
+	$(GO) run ./bench/activities
+
 .PHONY: bench-waiting
 bench-waiting: ## What 100,000 waiting executions cost: processor time, memory, restart
 	$(GO) run ./bench/waiting
