@@ -112,7 +112,7 @@ func TestAnAttemptThatIsNotWantedAnyMore(t *testing.T) {
 				end(r, s)
 				require.NoError(t, ctx.Err())
 				r.beat()
-				<-ctx.Done()
+				require.ErrorIs(t, context.Cause(ctx), errLost)
 			})
 			require.Equal(t, Answer{After: r.Limits.Retry}, a, "it comes again, and then finds what came of the attempt")
 			require.Zero(t, r.count(s, "ActivityCompleted"))
