@@ -72,4 +72,6 @@ steps:
 type asActivity func(ctx context.Context, t *activity.Task) (activity.Result, error)
 
 // Run implements activity.Activity.
-func (f asActivity) Run(ctx context.Context, t *activity.Task) (activity.Result, error) { return f(ctx, t) }
+func (f asActivity) Run(ctx context.Context, t *activity.Task) (activity.Result, error) {
+	return f(ctx, t)
+}
