@@ -7,14 +7,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/wovyr/wovyr/pkg/activity"
-	"github.com/wovyr/wovyr/pkg/activity/std"
 	"github.com/wovyr/wovyr/pkg/aws"
 )
 
 func main() {
-	kinds := activity.NewRegistry()
-	if err := kinds.Functions.Add(std.Functions()...); err != nil {
+	kinds, err := aws.Kinds()
+	if err != nil {
 		log.Fatal(err)
 	}
 	p, err := aws.Setup(context.Background(), aws.Options{Activities: kinds})

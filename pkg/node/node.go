@@ -14,10 +14,7 @@ import (
 	"time"
 
 	"github.com/wovyr/wovyr/pkg/activity"
-	"github.com/wovyr/wovyr/pkg/activity/grpccall"
-	"github.com/wovyr/wovyr/pkg/activity/httpcall"
-	"github.com/wovyr/wovyr/pkg/activity/script"
-	"github.com/wovyr/wovyr/pkg/activity/std"
+	"github.com/wovyr/wovyr/pkg/activity/builtin"
 	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/local"
@@ -71,20 +68,20 @@ type address struct {
 
 // Open opens the data folder and the API's address.
 func Open(o Options) (*Node, error) {
-	kinds := activity.NewRegistry()
+	if o.Data == "" {
+		o.Data = o.Project.Data
+	}
 	guard, err := o.Project.Guard()
 	if err != nil {
 		return nil, err
 	}
-	kinds.MustAdd(httpcall.New(httpcall.Options{Guard: guard}).Kind())
-	kinds.MustAdd(grpccall.New(grpccall.Options{Guard: guard, Dir: o.Project.Dir()}).Kind())
-	if err := errors.Join(kinds.Functions.Add(std.Functions()...), kinds.Functions.Add(o.Functions...), o.Project.Register(kinds.Functions)); err != nil {
+	kinds, err := builtin.Registry(builtin.Options{Guard: guard, Dir: o.Project.Dir(), Cache: filepath.Join(o.Data, compiledFolder)})
+	if err != nil {
 		return nil, err
 	}
-	if o.Data == "" {
-		o.Data = o.Project.Data
+	if err := errors.Join(kinds.Functions.Add(o.Functions...), o.Project.Register(kinds.Functions)); err != nil {
+		return nil, err
 	}
-	kinds.MustAdd(script.New(script.Options{Dir: o.Project.Dir(), Cache: filepath.Join(o.Data, compiledFolder)}))
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}

@@ -82,6 +82,8 @@ type Props struct {
 	SecretsPrefix string
 	// InvokeFunctions are ARNs (with * if need be) of the functions that steps `function: {arn: …}` may call; none if empty.
 	InvokeFunctions []string
+	// EgressAllow is what activities may call besides public addresses: hosts, domains ("*.corp.example"), networks ("10.0.0.0/8").
+	EgressAllow []string
 	// ListenTo are sources of EventBridge's default bus whose events reach waiting executions, such as "aws.s3" or "shop".
 	ListenTo []string
 	// LogLevel is "info" if empty.

@@ -32,6 +32,8 @@ const (
 	EnvCommits = "WOVYR_COMMITS"
 	// EnvRoutes says which functions are run by which worker class: pattern=class, with commas between; a pattern may end in *.
 	EnvRoutes = "WOVYR_ROUTES"
+	// EnvEgress lists, with commas, what activities may call besides public addresses: hosts, domains, networks.
+	EnvEgress = "WOVYR_EGRESS_ALLOW"
 	// EnvTokenKey is the ARN of the secret that signs tokens of callbacks and attempts.
 	EnvTokenKey = "WOVYR_TOKEN_KEY"
 	// EnvURL is where the API is reached from outside, for callbacks and tasks.
