@@ -91,7 +91,7 @@ func (w *Wovyr) orchestrator() awslambda.Function {
 func (w *Wovyr) activity() awslambda.Function {
 	f := w.function(functionSpec{
 		id: "Activity", description: "Wovyr: runs activities of the kinds that need no code of yours", code: w.own("activity"),
-		memory: 1024, timeout: stack.ActivityTimeout, environment: w.environment(map[string]string{stack.EnvClass: defaultClass, stack.EnvEgress: strings.Join(w.props.EgressAllow, ",")}),
+		memory: stack.ActivityMemory, timeout: stack.ActivityTimeout, environment: w.environment(map[string]string{stack.EnvClass: defaultClass, stack.EnvEgress: strings.Join(w.props.EgressAllow, ",")}),
 	})
 	w.consume(f, w.tasks[defaultClass], stack.TasksBatch, 0)
 	w.engineRights(f)

@@ -33,6 +33,10 @@ const (
 	PublisherTimeout    = 60 * time.Second
 	APITimeout          = 29 * time.Second
 
+	// ActivityMemory is the memory of the activity function of the engine's own class, in MiB. A step that asks for more is refused before it is
+	// dispatched.
+	ActivityMemory = 1024
+
 	// Batches: most messages that one invocation gets.
 	InboxBatch  = 10
 	TasksBatch  = 1
