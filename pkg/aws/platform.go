@@ -110,7 +110,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 		Name: "aws/" + machine.Entropy{}.ID(), Class: c.Class, Commits: c.Commits,
 		Store: &archiving{Store: p.Store, objects: objects, bucket: c.ArchiveBucket}, Payloads: payloads, Programs: worker.NewPrograms(p.Store),
 		Clock: machine.Clock{}, Entropy: machine.Entropy{}, Inbox: p.inbox, Tasks: p.tasks, Timers: p.timers,
-		Activities: o.Activities, Route: c.route, Memory: memory, Secrets: vault(secrets, ssm.NewFromConfig(*o.SDK), c.SecretsPrefix), Links: &links{base: c.URL, tokens: p.tokens},
+		Activities: o.Activities, Route: c.route, Memory: memoryOf, Secrets: vault(secrets, ssm.NewFromConfig(*o.SDK), c.SecretsPrefix), Links: &links{base: c.URL, tokens: p.tokens},
 		Announces: announces, Limits: limits, Log: p.Log,
 	}
 	if err := p.Worker.Init(); err != nil {
@@ -120,8 +120,8 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	return p, nil
 }
 
-// memory implements worker.Worker.Memory. Classes of users have what they have: their functions know it.
-func memory(class string) int64 {
+// memoryOf implements worker.Worker.Memory. Classes of users have what they have: their functions know it.
+func memoryOf(class string) int64 {
 	if class == worker.DefaultClass {
 		return stack.ActivityMemory << 20
 	}
