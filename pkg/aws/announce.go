@@ -66,7 +66,7 @@ func (p *Platform) announce(ctx context.Context, s eventstore.Stream, c eventsto
 		p.metrics.count(a.metrics...)
 	}
 	for len(a.entries) > 0 {
-		n := min(len(a.entries), maxEntries)
+		n := fits(a.entries)
 		out, err := p.events.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: a.entries[:n]})
 		if err != nil {
 			return passing("put events", err)
@@ -77,6 +77,18 @@ func (p *Platform) announce(ctx context.Context, s eventstore.Stream, c eventsto
 		a.entries = a.entries[n:]
 	}
 	return nil
+}
+
+// fits is how many events go out in one call: the service counts them, and weighs them together.
+func fits(entries []types.PutEventsRequestEntry) int {
+	n, size := 0, 0
+	for n < len(entries) && n < maxEntries {
+		if size += len(*entries[n].Detail) + len(*entries[n].DetailType) + entryBytes; n > 0 && size > maxBatchBytes {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 func firstFailure(out *eventbridge.PutEventsOutput) []any {
@@ -119,6 +131,9 @@ func (p *Platform) announcement(s eventstore.Stream, c eventstore.Commit) (annou
 		}
 		if len(detail) > maxDetail {
 			d.Data = nil
+			if d.Error != nil { // of an error so large, its code is left
+				d.Error = &workflow.Error{Code: d.Error.Code, Category: d.Error.Category, Message: "the error is too large for an event: read it from the API"}
+			}
 			if detail, err = json.Marshal(d); err != nil {
 				return a, fmt.Errorf("aws: event %s of %s: %w", kind, s, err)
 			}

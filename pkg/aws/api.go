@@ -82,12 +82,18 @@ func (p *Platform) restAPI(ctx context.Context, event json.RawMessage, handler f
 	for name, value := range e.Headers { // order-free: a map again
 		header.Set(name, value)
 	}
+	for name, values := range e.MultiValueHeaders { // order-free: a map again
+		header[http.CanonicalHeaderKey(name)] = values
+	}
 	query := url.Values(e.MultiValueQueryStringParameters).Encode()
 	r, err := request(ctx, e.HTTPMethod, e.Path, query, header, e.Body, e.IsBase64Encoded)
 	if err != nil {
 		return events.APIGatewayProxyResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
 	}
-	tenant, _ := p.tenant(nil)
+	tenant, ok := p.tenant(nil)
+	if !ok {
+		return events.APIGatewayProxyResponse{StatusCode: http.StatusForbidden, Headers: problemHeader, Body: noTenant}, nil
+	}
 	w := serve(handler(tenant), r)
 	body, encoded := bodyOf(w)
 	return events.APIGatewayProxyResponse{StatusCode: w.status, Headers: plainHeader(w.Header()), Body: body, IsBase64Encoded: encoded}, nil

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/eventstore"
@@ -40,7 +41,7 @@ func (b bodies) ofMessage(ctx context.Context, m worker.Message) (string, error)
 		if err != nil {
 			return "", fmt.Errorf("aws: input for %s: %w", m.Stream, err)
 		}
-		if l.Input = input; len(input) > stack.MaxMessage {
+		if l.Input = input; len(bodyText(input)) > stack.MaxMessage { // as it stands in the body, which may be longer
 			ref, err := b.payloads.Put(ctx, m.Stream, bytes.NewReader(input))
 			if err != nil {
 				return "", fmt.Errorf("aws: large input for %s: %w", m.Stream, err)
@@ -48,12 +49,29 @@ func (b bodies) ofMessage(ctx context.Context, m worker.Message) (string, error)
 			l.Input, l.Large = nil, ref.String()
 		}
 	}
-	text, err := json.Marshal(l)
+	text, err := encodeBody(l)
 	if err != nil {
 		return "", fmt.Errorf("aws: message for %s: %w", m.Stream, err)
 	}
-	return string(text), nil
+	return text, nil
 }
+
+// encodeBody makes the text of a body. Nothing is escaped for HTML, which would make a body six times as long as its content.
+func encodeBody(v any) (string, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return bodyText(bytes.TrimSuffix(text.Bytes(), []byte{'\n'})), nil
+}
+
+// forbidden are the characters that stand in JSON as they are and that SQS takes in no body.
+var forbidden = strings.NewReplacer("\ufffe", `\ufffe`, "\uffff", `\uffff`)
+
+// bodyText is JSON as SQS takes it.
+func bodyText(text []byte) string { return forbidden.Replace(string(text)) }
 
 // message undoes ofMessage. A *BodyError says that the body can never be read.
 func (b bodies) message(ctx context.Context, body string) (worker.Message, error) {
@@ -114,15 +132,15 @@ type parcel struct {
 // ofTask is the body of a task. The command is left out where it is too large: the worker reads it from the history then.
 func (b bodies) ofTask(t worker.Task) (string, error) {
 	p := parcel{ID: t.ID, Tenant: t.Stream.Tenant, Execution: t.Stream.ID, Floor: t.Floor, Attempt: t.AttemptRef, Class: t.Class, Command: t.Command}
-	text, err := json.Marshal(p)
+	text, err := encodeBody(p)
 	if err == nil && len(text) > stack.MaxMessage {
 		p.Command = nil
-		text, err = json.Marshal(p)
+		text, err = encodeBody(p)
 	}
 	if err != nil {
 		return "", fmt.Errorf("aws: task of %s: %w", t.Stream, err)
 	}
-	return string(text), nil
+	return text, nil
 }
 
 // task undoes ofTask.
@@ -151,11 +169,11 @@ func (a alarm) stream() eventstore.Stream {
 
 // body is the alarm as text.
 func (a alarm) body() (string, error) {
-	text, err := json.Marshal(a)
+	text, err := encodeBody(a)
 	if err != nil {
 		return "", fmt.Errorf("aws: timer of %s: %w", a.stream(), err)
 	}
-	return string(text), nil
+	return text, nil
 }
 
 func parseAlarm(body string) (alarm, error) {

@@ -29,10 +29,14 @@ func TestMessagesSurviveTheQueue(t *testing.T) {
 			workflow.Cancel{ID: "c", Origin: "user", Mode: "graceful", Reason: anyText(t, "reason")},
 			workflow.ActivityResult{AttemptRef: workflow.AttemptRef{Step: "a/1", Attempt: 2, Fence: 3}, Output: workflow.Inline(workflow.Value(`{"a":[1,2.5,"x"]}`))},
 			workflow.ActivityResult{AttemptRef: workflow.AttemptRef{Step: "b", Attempt: 1}, Output: workflow.Inline(workflow.Value(`"` + strings.Repeat("y", stack.MaxMessage) + `"`))},
+			workflow.ActivityResult{AttemptRef: workflow.AttemptRef{Step: "b", Attempt: 1}, Output: workflow.Inline(workflow.Value(`"` + strings.Repeat("<", stack.MaxMessage-5000) + `"`))},
+			workflow.ActivityResult{AttemptRef: workflow.AttemptRef{Step: "b", Attempt: 1}, Output: workflow.Inline(workflow.Value("\"\uffff\ufffe" + strings.Repeat("\uffff", 60000) + "\""))},
 		}).Draw(t, "input")
 		body, err := b.ofMessage(context.Background(), m)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(body), maxBatchBytes-entryBytes)
+		require.NotContains(t, body, "\ufffe")
+		require.NotContains(t, body, "\uffff")
 		got, err := b.message(context.Background(), body)
 		require.NoError(t, err)
 		require.Equal(t, m, got)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -52,7 +51,7 @@ func (p *Platform) batches(ctx context.Context, e events.SQSEvent, failed *failu
 				continue
 			}
 			broken[group] = true
-			failed.add(record.MessageId)
+			p.comesAgain(ctx, p.inbox.queue, received{record, receives(record)}, worker.Answer{After: p.Worker.Limits.Retry, Err: err}, failed)
 			continue
 		}
 		b := byGroup[group]
@@ -94,6 +93,9 @@ func (p *Platform) decide(ctx context.Context, b *batch, failed *failures) {
 	}
 }
 
+// hideTime bounds the call that hides a message which comes again: ten of them fit into the margin.
+const hideTime = margin / 12
+
 // hopeless reports whether a message has failed too often for reasons of its own.
 func (p *Platform) hopeless(a worker.Answer, r received) bool {
 	return a.Err != nil && !worker.Passing(a.Err) && r.receives >= stack.MaxFailures
@@ -105,18 +107,17 @@ func (p *Platform) comesAgain(ctx context.Context, q queue, r received, a worker
 	if a.Err != nil {
 		p.Log.Warn("message comes back", "queue", r.EventSourceARN, "message", r.MessageId, "receives", r.receives, "after", a.After.String(), "cause", a.Err)
 	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), hideTime)
 	defer cancel()
 	if err := q.hide(late, r.ReceiptHandle, a.After); err != nil {
 		p.Log.Warn("message keeps its visibility", "message", r.MessageId, "cause", err)
 	}
 }
 
-// unreadable buries a message that is none of ours, and reports whether it is done with.
+// unreadable buries a message that is none of ours, or that nobody could read in many tries, and reports whether it is done with.
 func (p *Platform) unreadable(ctx context.Context, record events.SQSMessage, cause error) bool {
-	var body *BodyError
-	if !errors.As(cause, &body) {
-		p.Log.Warn("message comes back", "message", record.MessageId, "cause", cause)
+	body := &BodyError{Queue: "inbox"}
+	if !errors.As(cause, &body) && !p.hopeless(worker.Answer{Err: cause}, received{record, receives(record)}) {
 		return false
 	}
 	p.Log.Error("message goes to the dead letters", "queue", record.EventSourceARN, "message", record.MessageId, "cause", cause)

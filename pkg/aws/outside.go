@@ -84,7 +84,7 @@ func (p *Platform) startBy(ctx context.Context, o outside) error {
 	_, err := p.Worker.Start(ctx, worker.StartRequest{Tenant: p.config.Tenant, Workflow: d.Workflow, Version: d.Version, Key: d.Key, Input: d.Input, Correlation: d.Correlation, By: "event/" + o.Source})
 	var typed *workflow.Error
 	var reused *worker.KeyReusedError
-	if errors.As(err, &typed) || errors.As(err, &reused) {
+	if errors.As(err, &typed) && !typed.Retryable && typed.Category != workflow.CategoryInfrastructure || errors.As(err, &reused) {
 		return &BodyError{Queue: "events", Err: err}
 	}
 	return err

@@ -64,7 +64,12 @@ func (q queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequ
 		if len(out.Failed) == 0 {
 			return nil
 		}
-		if f := out.Failed[0]; f.SenderFault || try == sendTries {
+		for _, f := range out.Failed {
+			if f.SenderFault { // the same message would be refused again
+				return fmt.Errorf("aws: the queue refuses a message: %s: %s", deref(f.Code), deref(f.Message))
+			}
+		}
+		if f := out.Failed[0]; try == sendTries {
 			return passing("send", fmt.Errorf("%s: %s", deref(f.Code), deref(f.Message)))
 		}
 		if batch, err = rest(batch, out.Failed); err != nil {

@@ -4,8 +4,8 @@
 // Objects of a bucket:
 //
 //	data/TENANT/HASH.SIZE           the payload
-//	held/TENANT/EXECUTION/HASH.SIZE a mark: what an execution holds
-//	owners/TENANT/HASH.SIZE/EXECUTION the same, the other way round
+//	held/TENANT/EXECUTION/HASH.SIZE/ID a mark: what an execution holds
+//	owners/TENANT/HASH.SIZE/EXECUTION/ID the same, the other way round
 //	collecting/TENANT/HASH.SIZE/ID  somebody is about to remove the payload if nobody holds it
 //	incoming/ID                     a large payload whose hash is not known yet; what a crash leaves there, the bucket's lifecycle removes
 //

@@ -13,12 +13,13 @@ import (
 	"github.com/wovyr/wovyr/pkg/eventstore"
 )
 
-// mark is the two objects that say that an execution holds a payload.
+// mark is the two objects that say that an execution holds a payload. Each call has a mark of its own, so that one which takes its mark back does
+// not take away another's.
 type mark struct{ held, owners string }
 
-func markOf(owner eventstore.Stream, ref eventstore.Ref) mark {
-	tenant, holder, payload := name(owner.Tenant), name(owner.Tenant, owner.ID), refName(ref)
-	return mark{"held/" + tenant + "/" + holder + "/" + payload, "owners/" + tenant + "/" + payload + "/" + holder}
+func newMark(owner eventstore.Stream, ref eventstore.Ref) mark {
+	tenant, holder, payload, id := name(owner.Tenant), name(owner.Tenant, owner.ID), refName(ref), newID()
+	return mark{"held/" + tenant + "/" + holder + "/" + payload + "/" + id, "owners/" + tenant + "/" + payload + "/" + holder + "/" + id}
 }
 
 func collectors(tenant, payload string) string { return "collecting/" + tenant + "/" + payload + "/" }
@@ -32,8 +33,7 @@ const (
 )
 
 // hold marks a payload as held and waits until nobody is about to remove it, so that what is there then stays.
-func (s *Store) hold(ctx context.Context, owner eventstore.Stream, ref eventstore.Ref) error {
-	m := markOf(owner, ref)
+func (s *Store) hold(ctx context.Context, owner eventstore.Stream, ref eventstore.Ref, m mark) error {
 	for _, key := range []string{m.held, m.owners} { // in this order: what is held by nobody's list would never be let go
 		if err := s.note(ctx, key); err != nil {
 			return err
@@ -91,8 +91,8 @@ func (s *Store) Release(ctx context.Context, owner eventstore.Stream) error {
 			return unavailable("list what an execution holds", err)
 		}
 		for _, o := range out.Contents {
-			payload := strings.TrimPrefix(*o.Key, prefix)
-			if err := s.letGo(ctx, tenant, holder, payload); err != nil {
+			payload, id, _ := strings.Cut(strings.TrimPrefix(*o.Key, prefix), "/")
+			if err := s.letGo(ctx, tenant, payload, holder+"/"+id); err != nil {
 				return err
 			}
 			if err := s.delete(ctx, *o.Key); err != nil {
@@ -106,7 +106,7 @@ func (s *Store) Release(ctx context.Context, owner eventstore.Stream) error {
 }
 
 // letGo ends one hold, and removes the payload if that was the last.
-func (s *Store) letGo(ctx context.Context, tenant, holder, payload string) error {
+func (s *Store) letGo(ctx context.Context, tenant, payload, holder string) error {
 	if err := s.delete(ctx, "owners/"+tenant+"/"+payload+"/"+holder); err != nil {
 		return err
 	}

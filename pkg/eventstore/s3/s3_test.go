@@ -73,3 +73,28 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	require.NoError(t, s.Release(t.Context(), b))
 	require.Empty(t, keys(t, client, "left", ""))
 }
+
+// TestOwnTakesBackItsOwnMarkOnly lets an execution ask for a payload that is not there while it puts the same: what it holds then stays.
+func TestOwnTakesBackItsOwnMarkOnly(t *testing.T) {
+	client := awss3.NewFromConfig(emulator.Config(t), func(o *awss3.Options) { o.UsePathStyle = true })
+	_, err := client.CreateBucket(t.Context(), &awss3.CreateBucketInput{Bucket: aws.String("marks")})
+	require.NoError(t, err)
+	s := s3.New(client, "marks")
+	for round := range 20 {
+		content := fmt.Sprintf(`{"round":%d}`, round)
+		ref := eventstore.Ref{Hash: sha256.Sum256([]byte(content)), Size: int64(len(content))}
+		mine, other := eventstore.Stream{Tenant: "t", ID: "mine"}, eventstore.Stream{Tenant: "t", ID: "other"}
+		asked := make(chan error)
+		go func() { asked <- s.Own(t.Context(), mine, ref) }()
+		_, err := s.Put(t.Context(), mine, strings.NewReader(content))
+		require.NoError(t, err)
+		if err := <-asked; err != nil {
+			require.ErrorIs(t, err, eventstore.ErrNotFound)
+		}
+		require.NoError(t, s.Own(t.Context(), other, ref))
+		require.NoError(t, s.Release(t.Context(), other))
+		body, err := s.Open(t.Context(), "t", ref)
+		require.NoError(t, err)
+		require.NoError(t, body.Close())
+	}
+}

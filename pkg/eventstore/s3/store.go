@@ -79,7 +79,7 @@ func (s *Store) putLarge(ctx context.Context, owner eventstore.Stream, r io.Read
 
 // keep makes owner hold a payload, and puts it where it belongs if it is not there.
 func (s *Store) keep(ctx context.Context, owner eventstore.Stream, ref eventstore.Ref, put func(key string) error) error {
-	if err := s.hold(ctx, owner, ref); err != nil {
+	if err := s.hold(ctx, owner, ref, newMark(owner, ref)); err != nil {
 		return err
 	}
 	there, err := s.there(ctx, owner.Tenant, ref)
@@ -109,7 +109,8 @@ func (s *Store) Own(ctx context.Context, owner eventstore.Stream, refs ...events
 		return err
 	}
 	for _, ref := range refs {
-		if err := s.hold(ctx, owner, ref); err != nil {
+		m := newMark(owner, ref)
+		if err := s.hold(ctx, owner, ref, m); err != nil {
 			return err
 		}
 		there, err := s.there(ctx, owner.Tenant, ref)
@@ -117,7 +118,6 @@ func (s *Store) Own(ctx context.Context, owner eventstore.Stream, refs ...events
 			return err
 		}
 		if !there {
-			m := markOf(owner, ref)
 			s.remove(ctx, m.owners)
 			s.remove(ctx, m.held)
 			return &eventstore.NotFoundError{What: "payload " + ref.String()}
