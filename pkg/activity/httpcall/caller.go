@@ -165,7 +165,7 @@ func (c *Caller) send(ctx context.Context, t *activity.Task, b *block) (*http.Re
 			return nil, cred, err
 		}
 		client := &http.Client{
-			Transport:     &hop{next: transport, breakers: c.breakers, tenant: t.Tenant, origin: origin(req.URL), authorize: cred.authorize},
+			Transport:     &hop{next: transport, breakers: c.breakers, tenant: t.Tenant, home: req.URL, authorize: cred.authorize},
 			CheckRedirect: b.redirect,
 		}
 		res, err := client.Do(req)

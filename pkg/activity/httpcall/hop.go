@@ -10,14 +10,15 @@ import (
 	"github.com/wovyr/wovyr/pkg/activity"
 )
 
-// hop sends each request of a call, those after redirects too: it proves who calls to the origin that the step names and to no other, and
-// leaves destinations alone that are out of order.
+// hop sends each request of a call, those after redirects too: it proves who calls to the place that the step names until
+// a redirect leads elsewhere, and leaves destinations alone that are out of order. It is of one call, whose requests come one after the other.
 type hop struct {
 	next      http.RoundTripper
 	breakers  *breakers
 	tenant    string
-	origin    string
+	home      *url.URL // what the step names
 	authorize func(*http.Request) error
+	away      bool // a redirect led elsewhere: whoever sends the call back gets no proof, as the address may be of their making
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -31,7 +32,8 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (h *hop) roundTrip(req *http.Request) (*http.Response, error) {
 	at := origin(req.URL)
-	if h.authorize != nil && at == h.origin {
+	h.away = h.away || h.home != nil && moved(h.home, req.URL)
+	if h.authorize != nil && !h.away {
 		req = req.Clone(req.Context())
 		if err := h.authorize(req); err != nil {
 			return nil, err

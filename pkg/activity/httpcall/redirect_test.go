@@ -1,7 +1,9 @@
 package httpcall_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -64,6 +66,26 @@ func TestBackAgain(t *testing.T) {
 	back := home.asked()[1]
 	require.NotContains(t, back.Header, "X-Api-Key")
 	require.NotContains(t, back.Header, "Cookie")
+	require.NotContains(t, back.Header, "Authorization")
+}
+
+// TestUpgradeKeepsCredentials: the same host by TLS, at the usual ports, is the same place for each kind of proof.
+func TestUpgradeKeepsCredentials(t *testing.T) {
+	secure := startPeer(t, fine, (*httptest.Server).StartTLS)
+	plain := newPeer(t, to("https://example.com/there", 307))
+	c := caller(t, httpcall.Options{})
+	c.DialBy(func(ctx context.Context, network, address string) (net.Conn, error) {
+		at := map[string]*peer{"example.com:80": plain, "example.com:443": secure}[address]
+		return (&net.Dialer{}).DialContext(ctx, network, at.Listener.Addr().String())
+	})
+	target := secrets("http://example.com/")
+	target["tls"] = m{"ca": pemOf(secure.Certificate().Raw)}
+	call(t, c, target)
+	for _, p := range []*peer{plain, secure} {
+		r := p.one(t)
+		require.Equal(t, "Bearer bearer-secret", r.Header.Get("Authorization"))
+		require.Equal(t, "header-secret", r.Header.Get("X-Api-Key"))
+	}
 }
 
 // TestSameHostKeepsCredentials and the body, where the status says so.
