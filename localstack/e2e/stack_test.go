@@ -90,7 +90,9 @@ func toEmulator() http.RoundTripper {
 		return http.DefaultTransport
 	}
 	var d net.Dialer
-	return &http.Transport{MaxIdleConnsPerHost: 32, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) { return d.DialContext(ctx, network, endpoint.Host) }}
+	return &http.Transport{MaxIdleConnsPerHost: 32, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return d.DialContext(ctx, network, endpoint.Host)
+	}}
 }
 
 func TestEndToEnd(t *testing.T) {
