@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -198,7 +199,7 @@ func TestRemote(t *testing.T) {
 		case "/echo":
 			fmt.Fprintf(w, `{"in":%s,"key":%q}`, body, r.Header.Get("Idempotency-Key"))
 		case "/busy":
-			w.Header().Set("Retry-After", "7")
+			w.Header().Set("Retry-After", r.URL.Query().Get("after"))
 			w.WriteHeader(http.StatusTooManyRequests)
 		case "/typed":
 			w.WriteHeader(http.StatusConflict)
@@ -227,7 +228,12 @@ func TestRemote(t *testing.T) {
 	require.Nil(t, failed)
 	require.Empty(t, res.Output)
 
-	_, failed, after := call("/busy")
+	for text, want := range map[string]time.Duration{"7": 7 * time.Second, "-7": 0, "86401": activity.MaxRetryAfter, "9223372036854775807": activity.MaxRetryAfter,
+		"99999999999999999999": activity.MaxRetryAfter, "Fri, 31 Dec 9999 23:59:59 GMT": activity.MaxRetryAfter, "Thu, 01 Jan 1970 00:00:00 GMT": 0} {
+		_, _, after := call("/busy?after=" + url.QueryEscape(text))
+		require.Equal(t, want, after, text)
+	}
+	_, failed, after := call("/busy?after=7")
 	require.Equal(t, "http.429", failed.Code)
 	require.True(t, failed.Retryable)
 	require.Equal(t, 7*time.Second, after)

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/wovyr/wovyr/pkg/activity/egress"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -165,8 +164,5 @@ func remoteError(t *Task, res *http.Response) error {
 			e.Category = workflow.CategoryExternal
 		}
 	}
-	if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s >= 0 {
-		return &RetryAfterError{Err: e, After: time.Duration(s) * time.Second}
-	}
-	return e
+	return Later(e, RetryAfter(res.Header))
 }

@@ -1,6 +1,7 @@
 package grpccall
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -31,13 +32,13 @@ var targetSchema = workflow.Value(`{
 
 // block is what a step says.
 type block struct {
-	Target      string          `json:"target"`
-	Method      string          `json:"method"`
-	Message     json.RawMessage `json:"message"`
-	Metadata    map[string]any  `json:"metadata"`
-	Descriptors string          `json:"descriptors"`
-	Plaintext   bool            `json:"plaintext"`
-	TLS         *egress.TLS     `json:"tls"`
+	Target      string                     `json:"target"`
+	Method      string                     `json:"method"`
+	Message     json.RawMessage            `json:"message"`
+	Metadata    map[string]json.RawMessage `json:"metadata"`
+	Descriptors string                     `json:"descriptors"`
+	Plaintext   bool                       `json:"plaintext"`
+	TLS         *egress.TLS                `json:"tls"`
 }
 
 var methodName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
@@ -98,7 +99,7 @@ func (b *block) metadata(key string) (metadata.MD, error) {
 			return nil, wrong("metadata: %q may not be set", given)
 		case len(md[name]) > 0 && name != idempotencyKey:
 			return nil, wrong("metadata: %q is there twice", name)
-		case v == nil:
+		case string(v) == "null":
 			continue
 		}
 		text, err := metadataText(name, v)
@@ -111,14 +112,19 @@ func (b *block) metadata(key string) (metadata.MD, error) {
 }
 
 // metadataText is a value as it is sent: printable ASCII, or bytes where the name ends in -bin.
-func metadataText(name string, v any) (string, error) {
-	text, isText := v.(string)
-	if !isText {
-		b, err := json.Marshal(v)
-		if err != nil {
+func metadataText(name string, v json.RawMessage) (string, error) {
+	text := string(v) // a number is sent as it is written, to its last digit
+	switch v[0] {
+	case '"':
+		if err := json.Unmarshal(v, &text); err != nil {
 			return "", wrong("metadata: %q: %v", name, err)
 		}
-		text = string(b)
+	case '{', '[':
+		var b bytes.Buffer
+		if err := json.Compact(&b, v); err != nil {
+			return "", wrong("metadata: %q: %v", name, err)
+		}
+		text = b.String()
 	}
 	if strings.HasSuffix(name, "-bin") {
 		raw, err := base64.StdEncoding.DecodeString(text)

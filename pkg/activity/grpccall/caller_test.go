@@ -150,6 +150,15 @@ func TestStatuses(t *testing.T) {
 	require.NotEmpty(t, e.Message)
 }
 
+// TestRetryDelayIsBounded: nobody can put a step to sleep for years.
+func TestRetryDelayIsBounded(t *testing.T) {
+	s, c := serve(t, true), caller(t, "")
+	for wait, want := range map[string]time.Duration{"90": 90 * time.Second, "86401": activity.MaxRetryAfter, "9223372036854775807": activity.MaxRetryAfter, "-5": 0, "-9223372036854775808": 0} {
+		_, after := fails(t, c, s.to("UnaryCall", map[string]any{"responseStatus": map[string]any{"code": codes.Unavailable}, "payload": payload("wait " + wait)["payload"]}))
+		require.Equal(t, want, after, wait)
+	}
+}
+
 func TestMetadata(t *testing.T) {
 	s, c := serve(t, true), caller(t, "")
 	_, err := call(t.Context(), c, s.to("UnaryCall", nil, map[string]any{"metadata": map[string]any{"X-User": "ann", "n": 7, "b": true, "none": nil, "x-bin": base("\x00\xff")}}))
@@ -160,6 +169,11 @@ func TestMetadata(t *testing.T) {
 	_, err = call(t.Context(), c, s.to("UnaryCall", nil, map[string]any{"metadata": map[string]any{"Idempotency-Key": "mine"}}))
 	require.NoError(t, err)
 	require.Equal(t, "mine", s.got("idempotency-key"))
+	for _, number := range []string{"9007199254740993", "12345678901234567890", "0.1", "1e400", "-0"} {
+		_, err = call(t.Context(), c, s.to("UnaryCall", nil, map[string]any{"metadata": map[string]any{"n": json.Number(number)}}))
+		require.NoError(t, err)
+		require.Equal(t, number, s.got("n"), "as it is written")
+	}
 	for name, value := range map[string]any{"grpc-timeout": "1S", "content-type": "x", "te": "x", "user-agent": "x", ":authority": "x", "a b": "x", "a": "x\r\nb: c", "u": "ä", "x-bin": "no base64!"} {
 		e, _ := fails(t, c, s.to("UnaryCall", nil, map[string]any{"metadata": map[string]any{name: value}}))
 		require.Equal(t, activity.CodeInput, e.Code, name)

@@ -44,6 +44,9 @@ var outcomes = map[codes.Code]outcome{
 
 // failure makes the typed error of a call that did not end well.
 func failure(ctx context.Context, b *block, c *connection, limit int64, err error) error {
+	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+		<-ctx.Done() // gRPC looks at the clock itself, and may be first
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -64,10 +67,7 @@ func failure(ctx context.Context, b *block, c *connection, limit int64, err erro
 	e := workflow.Errorf("grpc."+o.name, o.category, "%s: %s", b.where(), orElse(s.Message(), "the server says no more than "+o.name))
 	e.Retryable = o.retryable
 	e.Details = details(s, o.name)
-	if after := retryAfter(s); after > 0 {
-		return &activity.RetryAfterError{Err: e, After: after}
-	}
-	return e
+	return activity.Later(e, retryAfter(s))
 }
 
 func orElse(text, other string) string {

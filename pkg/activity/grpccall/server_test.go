@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -103,8 +104,12 @@ func (s *server) UnaryCall(ctx context.Context, in *pb.SimpleRequest) (*pb.Simpl
 		return nil, s.hang(ctx)
 	}
 	if st := in.GetResponseStatus(); st.GetCode() != 0 {
+		wait := int64(7)
+		if _, text, ok := strings.Cut(body, "wait "); ok {
+			wait, _ = strconv.ParseInt(text, 10, 64)
+		}
 		failed, err := status.New(codes.Code(st.GetCode()), st.GetMessage()).WithDetails(
-			&errdetails.ErrorInfo{Reason: "TEST", Domain: body}, &errdetails.RetryInfo{RetryDelay: durationpb.New(7 * time.Second)})
+			&errdetails.ErrorInfo{Reason: "TEST", Domain: body}, &errdetails.RetryInfo{RetryDelay: &durationpb.Duration{Seconds: wait}})
 		if err != nil || body == "bare" {
 			return nil, status.Error(codes.Code(st.GetCode()), st.GetMessage())
 		}

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -88,7 +87,7 @@ func refused(b *block, res *http.Response, safe func(string) string) error {
 	}
 	e := &activity.Error{Code: fmt.Sprintf("http.%d", res.StatusCode), Category: category, Retryable: retryable, Details: details(res, text),
 		Message: strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", b.where(), status(res), said), ": ")}
-	return later(e, res)
+	return activity.Later(e, activity.RetryAfter(res.Header))
 }
 
 // status is "503 Service Unavailable"; the words are ours, as the other side's may be anything.
@@ -120,25 +119,3 @@ func details(res *http.Response, text []byte) workflow.Value {
 	}
 	return bytes.TrimSpace(out.Bytes())
 }
-
-// later adds the time that an answer asks to wait: Retry-After in seconds or as a date, which is measured by the clock of the other side.
-func later(e *activity.Error, res *http.Response) error {
-	text := strings.TrimSpace(res.Header.Get("Retry-After"))
-	var after time.Duration
-	if s, err := strconv.ParseInt(text, 10, 64); err == nil {
-		after = time.Duration(min(s, int64(maxRetryAfter/time.Second))) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		now := time.Now()
-		if theirs, err := http.ParseTime(res.Header.Get("Date")); err == nil {
-			now = theirs
-		}
-		after = min(at.Sub(now), maxRetryAfter)
-	}
-	if after <= 0 {
-		return e
-	}
-	return &activity.RetryAfterError{Err: e, After: after}
-}
-
-// maxRetryAfter bounds what the other side can ask for; the engine's own bound is as high.
-const maxRetryAfter = 24 * time.Hour

@@ -147,7 +147,7 @@ func tokenError(at string, err error) error {
 	if category, retryable := activity.StatusKind(status); status/100 != 2 {
 		e.Category, e.Retryable = category, retryable
 	}
-	return later(e, refused.Response)
+	return activity.Later(e, activity.RetryAfter(refused.Response.Header))
 }
 
 func hostOf(address string) string {
