@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// minPart is the least number of bytes of a part of a value that is a secret by itself.
-const minPart = 8
+// minLine is the least number of bytes of a line of a value that is a secret by itself.
+const minLine = 8
 
 // forms lists how a value may stand in a text: as it is, escaped, encoded, and one of these inside another, as in a JSON text
 // within a JSON text or in an Authorization header of base64 that is logged in a URL. A value of several lines, such as a private key, is
-// also each of its lines, and one that is a JSON object each of its texts.
+// also each of its lines, and one that is JSON each of its texts and numbers.
 func forms(value string) []string {
 	var all []string
 	for _, v := range parts(value) {
@@ -41,24 +41,38 @@ func parts(value string) []string {
 	}
 	if lines := strings.Split(value, "\n"); len(lines) > 1 {
 		for _, line := range lines {
-			if line = strings.TrimSpace(line); len(line) >= minPart {
+			if line = strings.TrimSpace(line); len(line) >= minLine {
 				all = append(all, line)
 			}
 		}
 	}
-	var members map[string]any
-	if json.Unmarshal([]byte(value), &members) == nil {
-		all = leaves(all, members)
+	if json.Valid([]byte(value)) {
+		dec := json.NewDecoder(strings.NewReader(value))
+		dec.UseNumber()
+		var v any
+		if dec.Decode(&v) == nil {
+			all = leaves(all, v)
+		}
 	}
 	return all
 }
 
-// leaves adds the texts in a JSON value.
+// leaves adds the texts and numbers in a JSON value that are long enough; a number as it stands and as Go writes it.
 func leaves(all []string, v any) []string {
 	switch v := v.(type) {
 	case string:
-		if len(v) >= minPart {
+		if len(v) >= MinLength {
 			all = append(all, v)
+		}
+	case json.Number:
+		written := []string{v.String()}
+		if f, err := v.Float64(); err == nil {
+			written = append(written, marshal(f), strconv.FormatFloat(f, 'f', -1, 64))
+		}
+		for _, n := range written {
+			if len(n) >= MinLength {
+				all = append(all, n)
+			}
 		}
 	case []any:
 		for _, item := range v {
@@ -84,9 +98,9 @@ func jsonForms(v string) []string {
 	return all
 }
 
-// marshal writes a JSON string as encoding/json does unless it is told otherwise.
-func marshal(s string) string {
-	b, _ := json.Marshal(s) // a string always can be
+// marshal writes a string or a finite number as encoding/json does unless it is told otherwise.
+func marshal(v any) string {
+	b, _ := json.Marshal(v) // these always can be
 	return string(b)
 }
 

@@ -22,14 +22,12 @@ type Mask struct {
 	heads  [1 << 16 / 64]uint64
 	// longest is the most bytes of a pattern.
 	longest int
+	// sorted are the texts of all patterns, to find what one may begin with.
+	sorted []string
 }
 
 // pattern is one form in which a value may come back.
-type pattern struct {
-	text, label string
-	// quotable says that it can stand inside the quotes of a JSON text as it is.
-	quotable bool
-}
+type pattern struct{ text, label string }
 
 // NewMask makes the mask of values; those that are too short are left out. Of two forms that begin at the same place the longer one counts.
 func NewMask(values ...Value) *Mask {
@@ -43,11 +41,13 @@ func NewMask(values ...Value) *Mask {
 			}
 			seen[text] = true
 			head := binary.LittleEndian.Uint32([]byte(text))
-			m.byHead[head] = append(m.byHead[head], pattern{text: text, label: label, quotable: quotable(text)})
+			m.byHead[head] = append(m.byHead[head], pattern{text: text, label: label})
 			m.heads[uint16(head)/64] |= 1 << (uint16(head) % 64)
 			m.longest = max(m.longest, len(text))
+			m.sorted = append(m.sorted, text)
 		}
 	}
+	slices.Sort(m.sorted)
 	for _, list := range m.byHead { // order-free: each list by itself
 		slices.SortFunc(list, func(a, b pattern) int {
 			return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
@@ -64,11 +64,6 @@ func plainName(name string) string {
 		}
 		return r
 	}, name)
-}
-
-// quotable reports whether a text is the inside of a JSON string.
-func quotable(text string) bool {
-	return json.Valid([]byte(`"` + text + `"`))
 }
 
 // empty reports that there is nothing to mask.
@@ -90,6 +85,18 @@ func (m *Mask) at(b string) (pattern, bool) {
 	return pattern{}, false
 }
 
+// unfinished reports that a pattern begins with all of tail, and has more.
+func (m *Mask) unfinished(tail string) bool {
+	if len(tail) > 1 && !m.mayBegin(tail[0], tail[1]) {
+		return false
+	}
+	i, there := slices.BinarySearch(m.sorted, tail)
+	if there {
+		i++
+	}
+	return i < len(m.sorted) && strings.HasPrefix(m.sorted[i], tail)
+}
+
 // mayBegin reports whether a pattern begins with two bytes.
 func (m *Mask) mayBegin(a, b byte) bool {
 	head := uint16(a) | uint16(b)<<8
@@ -106,24 +113,37 @@ func (m *Mask) find(s string) (at int, p pattern, ok bool) {
 	return 0, pattern{}, false
 }
 
-// String masks a text.
+// String masks a text. Where secrets overlap, all that any of them covers goes, and the name of the first stands for it.
 func (m *Mask) String(s string) string {
 	if m.empty() {
 		return s
 	}
-	i, p, ok := m.find(s)
-	if !ok {
+	if _, _, ok := m.find(s); !ok {
 		return s
 	}
-	var out strings.Builder
-	for ok {
-		out.WriteString(s[:i])
-		out.WriteString(p.label)
-		s = s[i+len(p.text):]
-		i, p, ok = m.find(s)
+	out, _ := m.cover(nil, s, 0, len(s))
+	return string(out)
+}
+
+// cover masks what begins in the first limit bytes of s, and appends it to out. A secret that was found before covers the first covered bytes,
+// and its label was written. The result says how many bytes behind limit are covered likewise.
+func (m *Mask) cover(out []byte, s string, covered, limit int) (masked []byte, behind int) {
+	from, end := 0, covered // what is not written yet, and what is covered
+	for i := 0; i < limit; i++ {
+		p, ok := m.at(s[i:])
+		if !ok {
+			continue
+		}
+		if i >= end {
+			out = append(append(out, s[max(from, end):i]...), p.label...)
+			from = i
+		}
+		end = max(end, i+len(p.text))
 	}
-	out.WriteString(s)
-	return out.String()
+	if rest := max(from, end); rest < limit {
+		out = append(out, s[rest:limit]...)
+	}
+	return out, max(0, end-limit)
 }
 
 // JSON masks the strings of a JSON text, however they are escaped, and its numbers: one that holds a secret becomes the text
