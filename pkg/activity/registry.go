@@ -2,6 +2,7 @@ package activity
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,7 +20,10 @@ type Kind struct {
 	// activity.output. An output that streams is not looked into.
 	Target, Input, Output workflow.Value
 	// Of gives Input and Output where they differ from call to call, by the target; nil where they do not.
-	Of       func(target json.RawMessage) (input, output workflow.Value)
+	Of func(target json.RawMessage) (input, output workflow.Value)
+	// Check judges a target without expressions before anything runs, as when a document is validated or deployed; nil where there is
+	// nothing to judge. It returns an *Error where a step with this target cannot end well here, and any other error where it cannot tell.
+	Check    func(ctx context.Context, target json.RawMessage) error
 	Activity Activity
 }
 

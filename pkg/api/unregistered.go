@@ -1,6 +1,9 @@
 package api
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +17,16 @@ import (
 const (
 	codeUnknownKind     = "activity/unknown-kind"
 	codeUnknownFunction = "activity/unknown-function"
+	codeCannotRun       = "activity/cannot-run"
 )
 
 // maxShownNames bounds how many names a suggestion lists.
 const maxShownNames = 12
 
-// Unregistered warns of the activities of a workflow that a process cannot run: their kinds and functions are not in its registry. It is no
-// error: functions may be registered before the workflow is started, and other processes may have them.
-func Unregistered(file string, def *workflow.Definition, registry *activity.Registry) []dsl.Diagnostic {
-	u := &unregistered{file: file, functions: registry.Functions.Names()}
+// Unregistered warns of the activities of a workflow that a process cannot run: their kinds and functions are not in its registry, or their kind finds that
+// they cannot run, such as a script that does not compile. It is no error: functions may be registered before the workflow is started, and other processes may have them.
+func Unregistered(ctx context.Context, file string, def *workflow.Definition, registry *activity.Registry) []dsl.Diagnostic {
+	u := &unregistered{ctx: ctx, file: file, registry: registry, functions: registry.Functions.Names()}
 	for _, k := range registry.Kinds() {
 		u.kinds = append(u.kinds, string(k.Name))
 	}
@@ -30,8 +34,18 @@ func Unregistered(file string, def *workflow.Definition, registry *activity.Regi
 	return u.found
 }
 
+// Unfit is Unregistered without the names: it warns only of what the kinds in the registry find that cannot run.
+func Unfit(ctx context.Context, file string, def *workflow.Definition, registry *activity.Registry) []dsl.Diagnostic {
+	u := &unregistered{ctx: ctx, file: file, registry: registry, anyName: true}
+	u.body(def.Body)
+	return u.found
+}
+
 type unregistered struct {
+	ctx              context.Context // of one walk
 	file             string
+	registry         *activity.Registry
+	anyName          bool
 	kinds, functions []string
 	found            []dsl.Diagnostic
 }
@@ -64,12 +78,28 @@ func (u *unregistered) body(b workflow.Body) {
 func (u *unregistered) call(kind workflow.Kind, c *workflow.Call) {
 	switch {
 	case c == nil:
-	case !slices.Contains(u.kinds, string(kind)):
+	case !u.anyName && !slices.Contains(u.kinds, string(kind)):
 		u.warn(c, codeUnknownKind, "", u.kinds, fmt.Sprintf("nothing here runs steps of kind `%s` yet", kind), "kinds that run here:")
-	case kind == workflow.KindFunction && c.Name != "" && !slices.Contains(u.functions, c.Name):
+	case !u.anyName && kind == workflow.KindFunction && c.Name != "" && !slices.Contains(u.functions, c.Name):
 		u.warn(c, codeUnknownFunction, c.Name, u.functions, fmt.Sprintf("there is no function %q here", c.Name),
 			"name it under functions in wovyr.yaml, or register it in a program of your own; there are")
+	default:
+		u.check(kind, c)
 	}
+}
+
+// check asks the kind whether the call can run. Only what has no expressions is known before it runs.
+func (u *unregistered) check(kind workflow.Kind, c *workflow.Call) {
+	k, err := u.registry.Find(kind)
+	if err != nil || k.Check == nil || c.Target == nil || len(c.Target.Leaves) > 0 {
+		return
+	}
+	var wrong *activity.Error
+	if !errors.As(k.Check(u.ctx, json.RawMessage(c.Target.JSON)), &wrong) {
+		return
+	}
+	u.found = append(u.found, dsl.Diagnostic{File: u.file, Line: c.Target.At.Line, Column: c.Target.At.Column, Code: codeCannotRun, Severity: dsl.SeverityWarning,
+		Message: fmt.Sprintf("this %s cannot run: %s", kind, wrong.Message), Suggestion: "mend it: as it is, the step fails when it is reached"})
 }
 
 // warn reports a finding at what is called. What is called nearly as what there is, is probably that.

@@ -36,7 +36,7 @@ func (s *Server) deploy(r *http.Request) (answer, error) {
 	}
 	out := client.Deployed{Workflow: d.Workflow, Version: d.Version, Hash: d.Hash.String(), New: fresh}
 	if s.Kinds != nil {
-		diagnostics = append(diagnostics, Unregistered(file, def, s.Kinds)...)
+		diagnostics = append(diagnostics, Unregistered(r.Context(), file, def, s.Kinds)...)
 	}
 	if len(diagnostics) > 0 {
 		if out.Diagnostics, err = json.Marshal(diagnostics); err != nil {

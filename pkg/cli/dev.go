@@ -63,7 +63,7 @@ func (d *dev) run(ctx context.Context, files []string) error {
 		return err
 	}
 	for _, doc := range docs {
-		warnAbsent(d.env, doc, api.Unregistered(doc.file, doc.definition, n.Kinds))
+		warnAbsent(d.env, doc, api.Unregistered(ctx, doc.file, doc.definition, n.Kinds))
 		deployed, fresh, err := n.Worker.Deploy(ctx, node.Tenant, doc.definition)
 		if err != nil {
 			return ofStore(err)

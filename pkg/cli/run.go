@@ -174,7 +174,7 @@ func dataFlag(data string) string {
 // follow starts the execution, or finds the one that the same command left open, and waits for its end.
 func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input workflow.Value, plan map[string]workflow.TaskDecision) (*client.Execution, error) {
 	for _, d := range docs {
-		warnAbsent(r.env, d, api.Unregistered(d.file, d.definition, n.Kinds))
+		warnAbsent(r.env, d, api.Unregistered(ctx, d.file, d.definition, n.Kinds))
 		if _, _, err := n.Worker.Deploy(ctx, node.Tenant, d.definition); err != nil {
 			return nil, ofStore(err)
 		}

@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/script"
+	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/dsl"
 )
 
@@ -23,8 +29,9 @@ func newValidate(env Environment) *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check workflow documents",
 		Long: `Checks workflow documents and says all that is wrong with each in one go: the
-place, what is wrong, and what to write instead. Nothing is run, and nothing is
-sent anywhere. A FILE of - is standard input.
+place, what is wrong, and what to write instead. Scripts are compiled, modules
+from this folder. Nothing is run, and nothing is sent anywhere. A FILE of - is
+standard input.
 
 Errors refuse a document. Warnings do not: the document is accepted, but it
 probably does not do what you mean; with --strict they refuse it too.
@@ -62,7 +69,7 @@ With --output json, standard output holds one object:
 			return oneInput(args)
 		},
 		ValidArgsFunction: documents,
-		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		RunE:              func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	outputFlag(c, &v.output, []string{"text", "json"})
 	c.Flags().BoolVar(&v.strict, "strict", false, "refuse documents with warnings too")
@@ -86,10 +93,16 @@ type fileReport struct {
 	Diagnostics []dsl.Diagnostic `json:"diagnostics"`
 }
 
-func (v *validate) run(names []string) error {
+func (v *validate) run(ctx context.Context, names []string) error {
 	result := report{Valid: true}
+	kinds := activity.NewRegistry()
+	kinds.MustAdd(script.New(script.Options{Dir: "."}))
 	for _, name := range names {
 		d := open(v.env, name)
+		if d.definition != nil {
+			d.diagnostics = append(d.diagnostics, api.Unfit(ctx, d.file, d.definition, kinds)...)
+			slices.SortStableFunc(d.diagnostics, func(a, b dsl.Diagnostic) int { return cmp.Compare(a.Line, b.Line) })
+		}
 		f := v.check(d, &result)
 		result.Files = append(result.Files, f)
 		if v.output != "text" {

@@ -91,7 +91,7 @@ func scriptError(code string, t thrown, script string) *activity.Error {
 		if t.Message == "" {
 			t.Message = "the script says no more than this code"
 		}
-		e := activity.NewError(t.Code, "%s%v", t.Message, at)
+		e := activity.NewError(t.Code, "%s", t.Message) // as it was thrown: it may be for people
 		e.Retryable, e.Details = t.Retryable, workflow.Value(t.Details)
 		if c := workflow.Category(t.Category); c.Valid() {
 			e.Category = c

@@ -39,6 +39,7 @@ const (
 // The script is the body of a function, from its second line on, so that line and column are easily told.
 const (
 	scriptHead = "(async function (input) { 'use strict';\n"
+	checkHead  = "(async function (input) { 'use strict'; return null;\n" // compiled as by scriptHead, and not run
 	scriptTail = "\n})\x00"
 )
 
@@ -80,7 +81,7 @@ func (e *engine) run(ctx context.Context, s *sandbox, t *activity.Task, script s
 		return activity.Result{}, err
 	}
 	defer leave()
-	status, text, err := e.call(run, s, c, script, input)
+	status, text, err := e.call(run, s, c, scriptHead, script, input)
 	if err != nil {
 		if end := s.ended(ctx, run); end != nil {
 			return activity.Result{}, end
@@ -102,8 +103,8 @@ func (e *engine) run(ctx context.Context, s *sandbox, t *activity.Task, script s
 // answerLimit is the most bytes of an answer: scripts answer in one piece.
 func answerLimit(t *activity.Task) int64 { return min(t.OutputLimit(), activity.MaxInline) }
 
-// call makes an instance, hands it the texts, and returns how it ended and what it left.
-func (e *engine) call(ctx context.Context, s *sandbox, c *cell, script string, input []byte) (status int, text []byte, err error) {
+// call makes an instance, hands it the texts (head is what stands before the script), and returns how it ended and what it left.
+func (e *engine) call(ctx context.Context, s *sandbox, c *cell, head, script string, input []byte) (status int, text []byte, err error) {
 	if err := c.fits(e.program); err != nil {
 		return 0, nil, err
 	}
@@ -119,7 +120,7 @@ func (e *engine) call(ctx context.Context, s *sandbox, c *cell, script string, i
 		}
 	}
 	heap.Write(0, e.ready)
-	source, err := put(ctx, m, scriptHead+script+scriptTail)
+	source, err := put(ctx, m, head+script+scriptTail)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -131,7 +132,7 @@ func (e *engine) call(ctx context.Context, s *sandbox, c *cell, script string, i
 	if holdsLargeNumber(input) {
 		exact = 1
 	}
-	sourceSize := uint64(len(scriptHead) + len(script) + len(scriptTail) - 1)
+	sourceSize := uint64(len(head) + len(script) + len(scriptTail) - 1)
 	out, err := m.ExportedFunction("run").Call(ctx, source, sourceSize, argument, uint64(len(input)), exact)
 	if err != nil {
 		return 0, nil, err

@@ -121,7 +121,7 @@ func (p *program) run(ctx context.Context, s *sandbox, t *activity.Task) (activi
 	defer stop(nil)
 	out := &bounded{limit: answerLimit(t), stop: stop}
 	err = p.command(run, s, t, out, c.lines)
-	c.lines.flush()
+	c.lines.end()
 	if end := s.ended(ctx, run); err != nil && end != nil {
 		return activity.Result{}, end
 	}
@@ -134,7 +134,7 @@ func (p *program) run(ctx context.Context, s *sandbox, t *activity.Task) (activi
 	if answer := strings.TrimSpace(string(out.text)); answer == "" || json.Valid([]byte(answer)) {
 		return activity.Result{Output: json.RawMessage(answer)}, nil
 	}
-	return activity.Result{}, activity.NewError(CodeOutput, "its standard output is not one JSON value; write logs to standard error (it begins: %.80q)", out.text)
+	return activity.Result{}, activity.NewError(CodeOutput, "its standard output is not one JSON value; write logs to standard error (it begins: %.80q)", t.Masked(string(out.text)))
 }
 
 // command runs the module to its end.

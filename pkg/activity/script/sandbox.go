@@ -115,7 +115,7 @@ func (s *sandbox) enter(ctx context.Context, t *activity.Task) (run context.Cont
 	if err := s.pool.Acquire(ctx, limit); err != nil {
 		return nil, nil, nil, err
 	}
-	c = &cell{task: t, memory: &memory{limit: uint64(limit)}, lines: &lines{log: t.Logger()}, beat: time.Now()}
+	c = &cell{task: t, memory: &memory{limit: uint64(limit)}, lines: newLines(t), beat: time.Now()}
 	run, cancel := context.WithTimeoutCause(ctx, s.options.MaxTime, errTooLong)
 	run = experimental.WithMemoryAllocator(context.WithValue(run, cellKey{}, c), allocator{c.memory})
 	return run, c, func() { cancel(); s.pool.Release(limit) }, nil
@@ -177,5 +177,5 @@ func say(ctx context.Context, m api.Module, args []uint64) {
 	if c == nil || !ok {
 		return
 	}
-	c.lines.line(slog.Level(int32(args[0])), string(text))
+	c.lines.say(slog.Level(int32(args[0])), text, args[2] <= maxLine)
 }

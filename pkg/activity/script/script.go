@@ -56,7 +56,22 @@ func New(o Options) activity.Kind {
 		}
 		return newEngine(box)
 	})
-	return activity.Kind{Name: workflow.KindScript, Target: target, Activity: s}
+	return activity.Kind{Name: workflow.KindScript, Target: target, Check: s.check, Activity: s}
+}
+
+// form is a script step's target.
+type form struct {
+	JS   string `json:"js"`
+	WASM string `json:"wasm"`
+}
+
+// readForm reads a target; the error is an *activity.Error, activity.input.
+func readForm(target json.RawMessage) (form, error) {
+	var f form
+	if err := json.Unmarshal(target, &f); err != nil || (f.JS == "") == (f.WASM == "") {
+		return f, activity.NewError(activity.CodeInput, "a script is either { js: … } or { wasm: … }")
+	}
+	return f, nil
 }
 
 // scripts implements activity.Activity.
@@ -68,12 +83,9 @@ type scripts struct {
 
 // Run implements activity.Activity.
 func (s *scripts) Run(ctx context.Context, t *activity.Task) (activity.Result, error) {
-	var form struct {
-		JS   string `json:"js"`
-		WASM string `json:"wasm"`
-	}
-	if err := json.Unmarshal(t.Target.JSON, &form); err != nil || (form.JS == "") == (form.WASM == "") {
-		return activity.Result{}, activity.NewError(activity.CodeInput, "a script is either { js: … } or { wasm: … }")
+	form, err := readForm(t.Target.JSON)
+	if err != nil {
+		return activity.Result{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return activity.Result{}, err

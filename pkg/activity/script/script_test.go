@@ -145,7 +145,9 @@ func TestPlaces(t *testing.T) {
 			var at struct{ Line, Column int }
 			require.NoError(t, json.Unmarshal(e.Details, &at))
 			require.Equal(t, [2]int{c.line, c.column}, [2]int{at.Line, at.Column}, e.Message)
-			require.Contains(t, e.Message, fmt.Sprintf("(line %d, column %d: ", c.line, c.column))
+			if c.code == script.CodeSyntax || c.code == script.CodeError {
+				require.Contains(t, e.Message, fmt.Sprintf("(line %d, column %d: ", c.line, c.column))
+			}
 		})
 	}
 }
@@ -153,6 +155,9 @@ func TestPlaces(t *testing.T) {
 func TestOwnErrors(t *testing.T) {
 	e := fails(t, js(`throw { code: 'card.declined', category: 'external', message: 'no', retryable: true, details: { bank: 7 } }`), nil)
 	require.Equal(t, &activity.Error{Code: "card.declined", Category: workflow.CategoryExternal, Message: "no", Retryable: true, Details: workflow.Value(`{"bank":7}`)}, e)
+	e = fails(t, js("const a = 1;\nthrow Object.assign(new Error('no stock left'), { code: 'stock.empty' })"), nil)
+	require.Equal(t, "no stock left", e.Message, "as it was thrown")
+	require.Contains(t, string(e.Details), `"line":2`)
 	for _, odd := range []string{
 		`throw { code: 7 }`, `throw { code: 'no code at all' }`, `throw { get code() { throw 1 } }`, `throw { code: '', details: 1 }`,
 		`const e = new Error('x'); Object.defineProperty(e, 'message', { get() { throw 1 } }); throw e`,
