@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -66,14 +67,14 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	switch network {
 	case "tcp", "tcp4", "tcp6":
 	default:
-		return nil, forbidden(address, "", "no connection of TCP but of "+network)
+		return nil, forbidden(address, "", "", "no connection of TCP but of "+network)
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("egress: dial: %w", err)
 	}
 	if _, err := netip.ParseAddr(host); err != nil && numeric(canonicalName(host)) {
-		return nil, forbidden(host, "", "an address in a notation of old")
+		return nil, forbidden(host, port, "", "an address in a notation of old")
 	}
 	d := net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}
 	if g != nil {
@@ -91,12 +92,12 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 func (g *Guard) check(host, port, at string) error {
 	ap, err := netip.ParseAddrPort(at)
 	if err != nil {
-		return forbidden(host, at, "no address")
+		return forbidden(host, port, at, "no address")
 	}
 	a := plain(ap.Addr())
 	why := closed(a)
 	if why != "" && !g.admits(host, port, a, why) {
-		return forbidden(host, a.String(), why)
+		return forbidden(host, port, a.String(), why)
 	}
 	if g != nil && g.connecting != nil {
 		return g.connecting(a)
@@ -116,18 +117,40 @@ func (g *Guard) admits(host, port string, a netip.Addr, why string) bool {
 	})
 }
 
-func forbidden(host, address, why string) error {
-	where := host
-	if address != "" && address != host {
-		where = fmt.Sprintf("%s (%s)", host, address)
+// forbidden is the error for a call of host and port (empty: it has none), which is at an address (empty: it was not looked up).
+func forbidden(host, port, address, why string) error {
+	called := host
+	if port != "" {
+		called = net.JoinHostPort(host, port)
 	}
-	e := workflow.Errorf(CodeForbidden, workflow.CategoryActivity,
-		"%s may not be called: it is %s, and only the public internet may be; if this is meant, add it to egress: { allow: [ … ] } in wovyr.yaml", where, why)
-	details, err := json.Marshal(map[string]string{"host": host, "address": address, "reason": why})
+	where := called
+	if address != "" && address != host {
+		where = fmt.Sprintf("%s (%s)", called, address)
+	}
+	e := workflow.Errorf(CodeForbidden, workflow.CategoryActivity, "%s may not be called: it is %s, and only the public internet may be%s",
+		where, why, remedy(host, port, address, why))
+	parts := map[string]string{"host": host, "address": address, "reason": why}
+	if port != "" {
+		parts["port"] = port
+	}
+	details, err := json.Marshal(parts)
 	if err == nil {
 		e.Details = details
 	}
 	return e
+}
+
+// remedy is the line of wovyr.yaml that allows the call, or where to write it if that cannot be told. A name serves only where names may lead.
+func remedy(host, port, address, why string) string {
+	entry := host
+	if byName := why == loopback || why == private || why == shared; !byName || numeric(canonicalName(host)) {
+		entry = address
+	}
+	entry = net.JoinHostPort(entry, port)
+	if _, err := parseRule(entry); err != nil || port == "" || strings.HasPrefix(entry, ":") {
+		return "; if this is meant, add its address to egress: { allow: [ … ] } in wovyr.yaml"
+	}
+	return fmt.Sprintf("; if this is meant, write egress: { allow: [ %q ] } in wovyr.yaml", entry)
 }
 
 // Transport returns a new transport whose connections the guard looks at: HTTP/1.1 and HTTP/2, connections kept, no proxy.

@@ -159,7 +159,7 @@ func TestRebinding(t *testing.T) {
 			continue
 		}
 		e := requireForbidden(t, err)
-		require.JSONEq(t, `{"host": "rebind.attacker.example", "address": "127.0.0.1", "reason": "loopback"}`, string(e.Details))
+		require.JSONEq(t, `{"host": "rebind.attacker.example", "port": "`+allowed.port()+`", "address": "127.0.0.1", "reason": "loopback"}`, string(e.Details))
 	}
 	names.mu.Lock()
 	defer names.mu.Unlock()
