@@ -9,6 +9,7 @@ import (
 
 func Example() {
 	w := worker.Worker{Clock: machine.Clock{}, Entropy: machine.Entropy{}}
-	fmt.Println(w.Clock.Now() > 0, w.Entropy.ID() != w.Entropy.ID())
+	one, another := w.Entropy.ID(), w.Entropy.ID()
+	fmt.Println(w.Clock.Now() > 0, one != another)
 	// Output: true true
 }
