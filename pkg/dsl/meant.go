@@ -25,6 +25,11 @@ func (c *checker) unknown(o *object, n *node, name, pointer string) (meant strin
 	case foreign >= 0:
 		meant = foreignWords[folded][foreign]
 		suggestion = "write `" + meant + "`"
+		if meant == "retry" {
+			suggestion = "write `retry: { attempts: … }`"
+		}
+	case slices.Contains(foreignWords[folded], "retry"):
+		suggestion = "write `retry: { attempts: … }` at the step, beside its kind"
 	case near != "":
 		meant, suggestion = near, "did you mean `"+near+"`?"
 	case o.name == "schema block" && schemaWords[name]:
