@@ -45,10 +45,11 @@ func silent(err error) bool {
 
 // advice is what to do about a problem that a server reports, in the words of this program. The server speaks of addresses.
 var advice = map[string]string{
-	"task.closed":       "list the open ones: wovyr task list",
-	"execution.unknown": "list what there is: wovyr list",
-	"execution.open":    "redrive goes on where an execution has ended: wovyr cancel it first, or wait",
-	"workflow.unknown":  "wovyr deploy FILE",
+	"task.closed":        "list the open ones: wovyr task list",
+	"execution.unknown":  "list what there is: wovyr list",
+	"execution.open":     "redrive goes on where an execution has ended: wovyr cancel it first, or wait",
+	"workflow.unknown":   "wovyr deploy FILE",
+	"deadletter.unknown": "list what there is: wovyr deadletters list",
 }
 
 // inOurWords is an error as this program says it.

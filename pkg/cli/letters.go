@@ -48,6 +48,9 @@ func newLetterList(env Environment) *cobra.Command {
 				}
 				query.Set("cursor", page.Next)
 			}
+			if len(letters) == 0 && r.output == formats[0] {
+				fmt.Fprintln(env.Err, "No dead letters.")
+			}
 			return r.print(letters, func(w io.Writer) error {
 				if len(letters) > 0 {
 					if _, err := fmt.Fprintln(w, "LETTER\tAT\tEXECUTION\tCODE\tCAUSE"); err != nil {

@@ -50,7 +50,9 @@ standard output gets one JSON object in the end:
 
 Each step is on the disk before the next one starts. After Ctrl-C, a kill or a
 power cut, run the same command again: it goes on where the execution stood, and
-what was done is not done twice. (A further execution with the same input: --new.)
+a step that is done is not done again. One that was under way may run again, with the
+same idempotency key; idempotent: false prevents it. (A further execution with the same
+input: --new.)
 
 When a step waits for a person's decision, run asks at the terminal. Without one it
 prints the command that decides from another terminal; --approve, --reject,

@@ -81,6 +81,9 @@ func setSecret(env Environment, name string) error {
 	if err != nil {
 		return err
 	}
+	if value == "" && !env.Interactive {
+		return misuse{fmt.Errorf("nothing came on standard input: send the value of %s there", name)}
+	}
 	file := p.Encrypted()
 	created, err := file.Set(name, value)
 	if err != nil {
