@@ -63,12 +63,12 @@ func (c *Caller) Run(ctx context.Context, t *activity.Task) (activity.Result, er
 		return activity.Result{}, err
 	}
 	defer leave()
-	call := &call{block: b, conn: conn, task: t, limit: min(t.OutputLimit(), activity.MaxInline)}
-	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(ctx, md))
-	defer cancel() // ends a stream that was not read to its end
-	output, err := call.run(ctx, c.sets)
+	watched, quiet, stop := watchSilence(metadata.NewOutgoingContext(ctx, md))
+	defer stop() // ends a stream that was not read to its end
+	call := &call{block: b, conn: conn, task: t, limit: min(t.OutputLimit(), activity.MaxInline), quiet: quiet}
+	output, err := call.run(watched, c.sets)
 	if err != nil {
-		return activity.Result{}, failure(ctx, b, conn, call.limit, err)
+		return activity.Result{}, failure(ctx, watched, b, conn, call.limit, err)
 	}
 	return activity.Result{Output: output}, nil
 }
@@ -79,6 +79,7 @@ type call struct {
 	conn  *connection
 	task  *activity.Task
 	limit int64
+	quiet silence
 }
 
 // run finds the types, and calls. What reflection said some time ago may be out of date: then it is asked once more.
@@ -89,6 +90,7 @@ func (c *call) run(ctx context.Context, sets *sets) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.quiet.heard()
 		md := s.service.Methods().ByName(protoreflect.Name(method))
 		s.types.ctx = ctx
 		switch {
@@ -174,6 +176,7 @@ func (c *call) answer(ctx context.Context, md protoreflect.MethodDescriptor, req
 		} else if err != nil {
 			return nil, err
 		}
+		c.quiet.heard()
 		c.task.Heartbeat("message")
 		if len(out) > 1 {
 			out = append(out, ',')

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/activity/egress"
@@ -24,14 +25,15 @@ const (
 	maxConnections = 256 // that are kept
 	idleTimeout    = 90 * time.Second
 	connectTimeout = 10 * time.Second
-	maxBackoff     = 2 * time.Second // between attempts to connect: when to try again is the workflow's policy
+	pingAfter      = MaxSilence + 10*time.Second // without a sign of life; servers by default end connections that are pinged every 5 minutes or more often
+	maxBackoff     = 2 * time.Second             // between attempts to connect: when to try again is the workflow's policy
 )
 
 // connections are those that calls share, by target and TLS.
 type connections struct {
-	guard *egress.Guard
-	mu    sync.Mutex
-	kept  *lru.Cache[[sha256.Size]byte, *connection]
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // the guard's, but in tests
+	mu   sync.Mutex
+	kept *lru.Cache[[sha256.Size]byte, *connection]
 }
 
 // connection is one that may be closed once nobody uses it any more.
@@ -45,7 +47,7 @@ type connection struct {
 }
 
 func newConnections(guard *egress.Guard) *connections {
-	cs := &connections{guard: guard}
+	cs := &connections{dial: guard.DialContext}
 	kept, err := lru.NewWithEvict(maxConnections, func(_ [sha256.Size]byte, c *connection) { cs.leave(c) })
 	if err != nil {
 		panic(err) // the size is constant
@@ -100,7 +102,7 @@ func (cs *connections) open(b *block) (*connection, error) {
 		security = credentials.NewTLS(config)
 	}
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		conn, err := cs.guard.DialContext(ctx, "tcp", address)
+		conn, err := cs.dial(ctx, "tcp", address)
 		if refused := (*activity.Error)(nil); errors.As(err, &refused) {
 			c.refused.Store(refused)
 		} else {
@@ -113,6 +115,7 @@ func (cs *connections) open(b *block) (*connection, error) {
 	var err error
 	c.ClientConn, err = grpc.NewClient("passthrough:///"+b.Target, grpc.WithTransportCredentials(security), grpc.WithContextDialer(dial),
 		grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithIdleTimeout(idleTimeout), grpc.WithUserAgent("wovyr"),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: pace, MinConnectTimeout: connectTimeout}))
 	if err != nil {
 		return nil, wrong("target: %v", err)

@@ -3,6 +3,7 @@ package grpccall
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -42,13 +43,16 @@ var outcomes = map[codes.Code]outcome{
 	codes.Unauthenticated:    {"unauthenticated", workflow.CategoryActivity, false},
 }
 
-// failure makes the typed error of a call that did not end well.
-func failure(ctx context.Context, b *block, c *connection, limit int64, err error) error {
+// failure makes the typed error of a call that did not end well. ctx is that of the attempt, watched the one that silence ends.
+func failure(ctx, watched context.Context, b *block, c *connection, limit int64, err error) error {
 	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
 		<-ctx.Done() // gRPC looks at the clock itself, and may be first
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(context.Cause(watched), errSilent) {
+		return activity.Unavailable(CodeTimeout, "%s: nothing came for %v: give the step a timeout that fits, or callback: true if the work takes long", b.where(), MaxSilence)
 	}
 	s, ok := status.FromError(err)
 	if !ok {

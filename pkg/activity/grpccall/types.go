@@ -29,14 +29,16 @@ import (
 // Codes of errors that are no status of the server.
 const (
 	CodeUnknownMethod = "grpc.unknown_method" // neither reflection nor the descriptor set has it
-	CodeDescriptors   = "grpc.descriptors"    // the descriptor set cannot be used
+	CodeDescriptors   = "grpc.descriptors"    // the descriptor set cannot be used, or reflection says too much
+	CodeTimeout       = "grpc.timeout"        // nothing came for MaxSilence in a call without a timeout
 )
 
 // Bounds of what is known of services.
 const (
 	typesLife      = 5 * time.Minute // then the server is asked again
 	maxServices    = 256             // of one connection
-	maxDescriptors = 32 << 20        // bytes of a descriptor set
+	maxDescriptors = 32 << 20        // bytes of a descriptor set, or of what reflection says of a service
+	maxFiles       = 2048            // that reflection says of a service
 )
 
 // schema is what is known of a service: its descriptor, and the types that its messages may hold.
@@ -90,7 +92,7 @@ func (s *services) forget(name string) {
 // reflection is a client of the server's reflection; done ends its stream.
 func reflection(ctx context.Context, conn grpc.ClientConnInterface) (client *grpcreflect.Client, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	client = grpcreflect.NewClientAuto(ctx, conn)
+	client = grpcreflect.NewClientAuto(ctx, &bounded{conn, maxFiles, maxDescriptors})
 	return client, func() { client.Reset(); cancel() }
 }
 
@@ -251,11 +253,17 @@ func unknownMethod(format string, args ...any) *activity.Error {
 // schemaError makes the error of a service that reflection did not give.
 func schemaError(b *block, err error) error {
 	service, _ := b.names()
+	typed := (*activity.Error)(nil)
 	switch {
+	case errors.As(err, &typed):
+		return typed
 	case grpcreflect.IsElementNotFoundError(err):
 		return unknownMethod("%s has no service %s", b.Target, service)
 	case status.Code(err) == codes.Unimplemented:
 		return unknownMethod("%s does not answer by reflection: let it, or give descriptors: <a descriptor set of the project>", b.Target)
+	}
+	if _, ok := status.FromError(err); !ok {
+		return activity.NewError(CodeDescriptors, "%s: what it says by reflection cannot be used: %v: give descriptors: <a descriptor set of the project>", b.where(), err)
 	}
 	return err
 }
