@@ -202,6 +202,8 @@ func TestOAuth2Fails(t *testing.T) {
 	auth := m{"oauth2": m{"token_url": "http://127.0.0.1:1/", "client_id": "shop", "client_secret": "x"}}
 	e, _ := fails(t, caller(t, httpcall.Options{}), m{"url": p.URL, "auth": auth})
 	require.Equal(t, httpcall.CodeConnect, e.Code)
+	require.Contains(t, e.Message, "http://127.0.0.1:1/", "the address that does not answer")
+	require.NotContains(t, e.Message, p.URL)
 	auth["oauth2"].(m)["token_url"] = "http://10.0.0.1/"
 	e, _ = fails(t, caller(t, httpcall.Options{}), m{"url": p.URL, "auth": auth})
 	require.Equal(t, "egress.forbidden", e.Code)

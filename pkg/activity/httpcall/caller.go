@@ -172,7 +172,7 @@ func (c *Caller) send(ctx context.Context, t *activity.Task, b *block) (*http.Re
 		if err != nil || res.StatusCode != http.StatusUnauthorized || cred.forget == nil || try > 1 {
 			return res, cred, err
 		}
-		cred.forget()
+		cred.forget(ctx)
 		_, _ = io.CopyN(io.Discard, res.Body, maxErrorBody) // so that the connection can be used again
 		_ = res.Body.Close()
 	}
@@ -182,8 +182,8 @@ func (c *Caller) send(ctx context.Context, t *activity.Task, b *block) (*http.Re
 type credentials struct {
 	// authorize adds them to a request to the origin that the step names; nil: there are none.
 	authorize func(*http.Request) error
-	// forget lets the next try have fresh ones; nil: there are no fresher ones.
-	forget func()
+	// forget lets the next try have fresh ones, unless the context ends first; nil: there are no fresher ones.
+	forget func(context.Context)
 	mask   *secret.Mask
 }
 

@@ -36,8 +36,12 @@ func failure(ctx, watched context.Context, b *block, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	where := b.where()
+	if at := (*unreached)(nil); errors.As(err, &at) {
+		where = "auth: oauth2: POST " + at.at
+	}
 	if errors.Is(context.Cause(watched), errSilent) {
-		return activity.Unavailable(CodeTimeout, "%s: nothing came for %v: give the step a timeout that fits, or callback: true if the work takes long", b.where(), MaxSilence)
+		return activity.Unavailable(CodeTimeout, "%s: nothing came for %v: give the step a timeout that fits, or callback: true if the work takes long", where, MaxSilence)
 	}
 	if later := (*activity.RetryAfterError)(nil); errors.As(err, &later) {
 		return later
@@ -53,11 +57,11 @@ func failure(ctx, watched context.Context, b *block, err error) error {
 	case errors.As(err, new(*net.DNSError)):
 		code = CodeDNS
 	case ofTLS(err):
-		return workflow.Errorf(CodeTLS, workflow.CategoryExternal, "%s: %v", b.where(), err)
+		return workflow.Errorf(CodeTLS, workflow.CategoryExternal, "%s: %v", where, err)
 	case dialing(err):
 		code = CodeConnect
 	}
-	return activity.Unavailable(code, "%s: %v", b.where(), err)
+	return activity.Unavailable(code, "%s: %v", where, err)
 }
 
 func dialing(err error) bool {

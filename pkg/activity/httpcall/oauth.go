@@ -85,6 +85,19 @@ func (ts *tokens) of(tenant string, b *block) (*source, error) {
 	return s, nil
 }
 
+// take waits for the turn, which is given back by <-s.turn.
+func (s *source) take(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // token gives the credentials of a step with oauth2, from the cache or from the server of tokens.
 func (c *Caller) token(ctx context.Context, t *activity.Task, b *block) (credentials, error) {
 	s, err := c.tokens.of(t.Tenant, b)
@@ -99,10 +112,8 @@ func (c *Caller) token(ctx context.Context, t *activity.Task, b *block) (credent
 	if err != nil {
 		return credentials{}, err
 	}
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return credentials{}, ctx.Err()
+	if err := s.take(ctx); err != nil {
+		return credentials{}, err
 	}
 	defer func() { <-s.turn }()
 	if !s.token.Valid() {
@@ -123,8 +134,10 @@ func (c *Caller) token(ctx context.Context, t *activity.Task, b *block) (credent
 			token.SetAuthHeader(r)
 			return nil
 		},
-		forget: func() {
-			s.turn <- struct{}{}
+		forget: func(ctx context.Context) {
+			if s.take(ctx) != nil {
+				return // the try that comes next ends with the context too
+			}
 			if s.token == token {
 				s.token = nil
 			}
@@ -133,12 +146,21 @@ func (c *Caller) token(ctx context.Context, t *activity.Task, b *block) (credent
 	}, nil
 }
 
+// unreached is that the server of tokens gave no answer: an error is to name its address, not that of the API.
+type unreached struct {
+	at string
+	error
+}
+
+// Unwrap gives the failure of the connection.
+func (e *unreached) Unwrap() error { return e.error }
+
 // tokenError says why there is no token. What the server wrote may hold what it was sent, so only its code is shown.
 func tokenError(at string, err error) error {
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, new(*url.Error)):
-		return err // there was no answer
+		return &unreached{at: hostOf(at), error: err}
 	case !errors.As(err, &refused) || refused.Response == nil:
 		return workflow.Errorf(CodeOAuth2, workflow.CategoryExternal, "%s gives no token: its answer is not one of OAuth 2", hostOf(at))
 	}

@@ -2,9 +2,11 @@ package httpcall_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,5 +132,49 @@ func TestBreakerRests(t *testing.T) {
 		got, after = code()
 		require.Equal(t, httpcall.CodeCircuitOpen, got)
 		require.Equal(t, b.Open, after)
+	})
+}
+
+// TestForgettingEnds: a call whose token is refused while another call waits for a new one ends with its context.
+func TestForgettingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := httpcall.New(httpcall.Options{})
+		refuse, answer := make(chan struct{}), make(chan struct{})
+		var asked atomic.Int64
+		inMemory(t, c, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/token" {
+				<-refuse
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			if asked.Add(1) > 1 {
+				<-answer
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"access_token":"abcdefgh","token_type":"bearer","expires_in":1}`)
+		})
+		target := m{"url": "http://api.example/", "auth": m{"oauth2": m{"token_url": "http://issuer.example/token", "client_id": "shop", "client_secret": "s3cret"}}}
+		var ended [2]atomic.Bool
+		var cancel [2]context.CancelFunc
+		for i := range ended { // the first is at the API, the second waits for its token
+			ctx, stop := context.WithCancel(t.Context())
+			cancel[i] = stop
+			go func() {
+				_, err := c.Run(ctx, task(t, target))
+				if errors.Is(err, context.Canceled) {
+					ended[i].Store(true)
+				}
+			}()
+			synctest.Wait()
+		}
+		close(refuse)
+		synctest.Wait() // the first has been refused
+		cancel[0]()
+		synctest.Wait()
+		first, second := ended[0].Load(), ended[1].Load()
+		cancel[1]()
+		close(answer)
+		require.True(t, first)
+		require.False(t, second)
 	})
 }
