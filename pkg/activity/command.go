@@ -69,7 +69,7 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 	cmd.Cancel = func() error { return group.end(grace) }
 	cmd.WaitDelay = grace + time.Second
 	out := &spool{dir: c.Spool, keep: maxCommandMemory, limit: t.OutputLimit(), full: enough}
-	tail := &tailWriter{keep: maxCommandStderr, log: t.Logger()}
+	tail := newTail(t, maxCommandStderr)
 	cmd.Stdout, cmd.Stderr = out, tail
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -87,7 +87,9 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 		_ = stdin.Close()
 	}()
 	// A program that has ended and left something behind that holds its output is done all the same.
-	if err := cmd.Wait(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+	err = cmd.Wait()
+	tail.end()
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		defer out.Close()
 		switch {
 		case ctx.Err() != nil:
@@ -97,7 +99,7 @@ func (c *Command) Run(ctx context.Context, t *Task) (Result, error) {
 		}
 		return Result{}, commandError(words[0], err, out, tail)
 	}
-	return out.result()
+	return out.result(t)
 }
 
 func (c *Command) environment() []string {
@@ -209,7 +211,7 @@ func (s *spool) Close() error {
 	return s.file.Close()
 }
 
-func (s *spool) result() (Result, error) {
+func (s *spool) result(t *Task) (Result, error) {
 	if s.file != nil {
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 			return Result{}, errors.Join(err, s.Close())
@@ -221,7 +223,7 @@ func (s *spool) result() (Result, error) {
 		return Result{}, nil
 	}
 	if !json.Valid(text) {
-		return Result{}, NewError(CodeOutput, "the program's standard output is not one JSON value; write logs to standard error (it begins: %.80q)", text)
+		return Result{}, NewError(CodeOutput, "the program's standard output is not one JSON value; write logs to standard error (it begins: %.80q)", t.Masked(string(text)))
 	}
 	return Result{Output: text}, nil
 }

@@ -1,40 +1,60 @@
 package activity
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
+
+	"github.com/wovyr/wovyr/pkg/secret"
 )
 
-// tailWriter logs each line and keeps the end of the text.
+// tailWriter logs each line and keeps the end of the text. Secrets are masked before anything is cut.
 type tailWriter struct {
-	keep int
-	log  *slog.Logger
-	text []byte
-	line []byte
+	keep   int
+	log    *slog.Logger
+	masked *secret.Text
+	text   []byte
+	line   []byte
+}
+
+// newTail makes the tailWriter of a task.
+func newTail(t *Task, keep int) *tailWriter {
+	return &tailWriter{keep: keep, log: t.Logger(), masked: secret.NewText(t.mask)}
 }
 
 // maxLogLine bounds one line that is logged; the rest of a longer one becomes the next.
 const maxLogLine = 8 << 10
 
+// Write implements io.Writer.
 func (w *tailWriter) Write(b []byte) (int, error) {
-	w.text = append(w.text, b...)
+	w.add(w.masked.Add(b))
+	return len(b), nil
+}
+
+// end takes the text for whole: it logs the rest.
+func (w *tailWriter) end() {
+	w.add(w.masked.End())
+	if len(w.line) > 0 {
+		w.flush(w.line)
+	}
+}
+
+// add takes what is masked.
+func (w *tailWriter) add(text string) {
+	w.text = append(w.text, text...)
 	if over := len(w.text) - w.keep; over > 0 {
 		w.text = append(w.text[:0], w.text[over:]...)
 	}
-	for rest := b; len(rest) > 0; {
-		end := bytes.IndexByte(rest, '\n')
-		if end < 0 {
-			w.line = append(w.line, rest...)
-			break
+	for rest := text; rest != ""; {
+		line, after, ended := strings.Cut(rest, "\n")
+		w.line = append(w.line, line...)
+		if ended {
+			w.flush(w.line)
 		}
-		w.flush(append(w.line, rest[:end]...))
-		rest = rest[end+1:]
+		rest = after
 	}
 	if len(w.line) > maxLogLine {
 		w.flush(w.line)
 	}
-	return len(b), nil
 }
 
 func (w *tailWriter) flush(line []byte) {

@@ -105,6 +105,9 @@ func (t *Task) OutputLimit() int64 {
 	return DefaultMaxOutput
 }
 
+// Masked masks a text that is to be cut: half a secret is none that Run would know. What is left whole need not be masked here.
+func (t *Task) Masked(text string) string { return t.mask().String(text) }
+
 // mask is the mask as it is now; nil masks nothing.
 func (t *Task) mask() *secret.Mask {
 	if t.Mask == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
@@ -53,7 +54,7 @@ func (i *Invoke) Run(ctx context.Context, t *activity.Task) (activity.Result, er
 	case t.Callback:
 		return activity.Result{Pending: true}, nil
 	case out.FunctionError != nil:
-		return activity.Result{}, functionError(out.Payload)
+		return activity.Result{}, functionError(t, out.Payload)
 	case len(out.Payload) == 0:
 		return activity.Result{}, nil
 	case !json.Valid(out.Payload):
@@ -63,7 +64,7 @@ func (i *Invoke) Run(ctx context.Context, t *activity.Task) (activity.Result, er
 }
 
 // functionError is what the function itself failed with. A retry may help: whether it does is the step's `retry` to say.
-func functionError(answer []byte) error {
+func functionError(t *activity.Task, answer []byte) error {
 	var said struct {
 		Type    string          `json:"errorType"`
 		Message string          `json:"errorMessage"`
@@ -76,7 +77,8 @@ func functionError(answer []byte) error {
 		return said.Error
 	}
 	if said.Message == "" {
-		said.Message = string(answer[:min(len(answer), maxAnswer)])
+		said.Message = t.Masked(string(answer)) // before it is cut
+		said.Message = strings.ToValidUTF8(said.Message[:min(len(said.Message), maxAnswer)], "\uFFFD")
 	}
 	e := workflow.Errorf(CodeFunctionError, workflow.CategoryActivity, "%s", said.Message)
 	e.Retryable = true
