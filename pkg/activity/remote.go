@@ -69,7 +69,7 @@ func (r *Remote) Run(ctx context.Context, t *Task) (Result, error) {
 		return remoteOutput(res)
 	}
 	defer res.Body.Close()
-	return Result{}, remoteError(t, res)
+	return Result{}, remoteError(t, to, res)
 }
 
 // ParseURL reads the address of a request: http or https, a host, no user. What must not stand in a query as it is gets escaped, as
@@ -149,11 +149,11 @@ func StatusKind(status int) (category workflow.Category, retryable bool) {
 	return workflow.CategoryActivity, false
 }
 
-func remoteError(t *Task, res *http.Response) error {
+func remoteError(t *Task, to *url.URL, res *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	text = []byte(t.mask().String(string(text))) // before it is cut: half a secret is none that a mask knows
 	category, retryable := StatusKind(res.StatusCode)
-	e := workflow.Errorf(fmt.Sprintf("http.%d", res.StatusCode), category, "%s: %s", res.Status, strings.TrimSpace(fmt.Sprintf("%.200s", text)))
+	e := workflow.Errorf(fmt.Sprintf("http.%d", res.StatusCode), category, "POST %s answered %s: %s", t.mask().String(to.Scheme+"://"+to.Host+to.EscapedPath()), res.Status, strings.TrimSpace(fmt.Sprintf("%.200s", text)))
 	e.Retryable = retryable
 	var answer struct {
 		Error *Error `json:"error"`
