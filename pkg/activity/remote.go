@@ -63,10 +63,10 @@ func (r *Remote) Run(ctx context.Context, t *Task) (Result, error) {
 		if refused := (*Error)(nil); errors.As(err, &refused) {
 			return Result{}, refused
 		}
-		return Result{}, Unavailable("http.connect", "%v", err)
+		return Result{}, Unavailable("http.connect", "%v", err) // it names the URL
 	}
 	if res.StatusCode/100 == 2 {
-		return remoteOutput(res)
+		return remoteOutput(t, res)
 	}
 	defer res.Body.Close()
 	return Result{}, remoteError(t, to, res)
@@ -113,7 +113,7 @@ func (r *Remote) client() *http.Client {
 	return r.Client
 }
 
-func remoteOutput(res *http.Response) (Result, error) {
+func remoteOutput(t *Task, res *http.Response) (Result, error) {
 	if res.StatusCode == http.StatusNoContent {
 		return Result{}, res.Body.Close()
 	}
@@ -129,7 +129,7 @@ func remoteOutput(res *http.Response) (Result, error) {
 		return Result{}, nil
 	}
 	if !json.Valid(text) {
-		return Result{}, NewError(CodeOutput, "the answer is not JSON (it begins: %.80q)", text)
+		return Result{}, NewError(CodeOutput, "the answer is not JSON (it begins: %.80q)", t.Masked(string(text)))
 	}
 	return Result{Output: text}, nil
 }
@@ -151,7 +151,7 @@ func StatusKind(status int) (category workflow.Category, retryable bool) {
 
 func remoteError(t *Task, to *url.URL, res *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	text = []byte(t.mask().String(string(text))) // before it is cut: half a secret is none that a mask knows
+	text = []byte(t.Masked(string(text)))
 	category, retryable := StatusKind(res.StatusCode)
 	e := workflow.Errorf(fmt.Sprintf("http.%d", res.StatusCode), category, "POST %s answered %s: %s", t.mask().String(to.Scheme+"://"+to.Host+to.EscapedPath()), res.Status, strings.TrimSpace(fmt.Sprintf("%.200s", text)))
 	e.Retryable = retryable
