@@ -58,7 +58,7 @@ func (d *dev) run(ctx context.Context, files []string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	n, err := openNode(ctx, node.Options{Project: proj, Data: d.data, Functions: d.env.Functions, Listen: d.listen, Trouble: trouble(d.env), Log: quietLog(d.env.Err)})
+	n, err := openNode(ctx, node.Options{Project: proj, Data: d.data, Functions: d.env.Functions, Listen: d.listen, Trouble: trouble(d.env), Log: quietLog(d.env.Err), Standard: d.env.Standard})
 	if err != nil {
 		return err
 	}

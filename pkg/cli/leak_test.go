@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	stdlog "log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -212,7 +213,12 @@ func TestNoSecretAnywhere(t *testing.T) {
 	require.NoError(t, err)
 	var log written
 	level := &slog.HandlerOptions{Level: slog.LevelDebug}
-	n, err := node.Open(node.Options{Project: project, Data: "store", Functions: leakFunctions(), Log: slog.New(slog.NewJSONHandler(&log, level))})
+	defer func(l *slog.Logger, w io.Writer, flags int) {
+		slog.SetDefault(l)
+		stdlog.SetOutput(w)
+		stdlog.SetFlags(flags)
+	}(slog.Default(), stdlog.Writer(), stdlog.Flags())
+	n, err := node.Open(node.Options{Project: project, Data: "store", Functions: leakFunctions(), Log: slog.New(slog.NewJSONHandler(&log, level)), Standard: true})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -254,10 +260,13 @@ func TestNoSecretAnywhere(t *testing.T) {
 	for _, path := range []string{"/v1/workflows", "/v1/tasks", "/v1/deadletters", "/v1/health"} {
 		get(path)
 	}
+	stdlog.Printf("a library writes %s", seeds["plain"]) // as net/http does of answers that nobody asked for
+	slog.Warn("a library writes", "what", seeds["plain"])
 	stop()
 	require.NoError(t, <-ended)
 	logged := log.take()
 	clean("the log", logged)
+	require.Contains(t, logged, "a library writes [secret:plain]")
 	require.Contains(t, logged, "[secret:nasty]")
 
 	// Commands read the store themselves now.

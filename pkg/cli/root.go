@@ -21,6 +21,8 @@ type Environment struct {
 	Colour, ErrColour bool
 	// Interactive is set where In and Err are a terminal, so that questions can be asked.
 	Interactive bool
+	// Standard is set where the whole process is this run: what libraries log is masked, too.
+	Standard bool
 	// Functions are Go functions that workflows can call, beside the std. ones.
 	Functions []activity.Function
 }
@@ -28,7 +30,7 @@ type Environment struct {
 // System is the environment of the process. NO_COLOR (any value but the empty one) and TERM=dumb turn colours off.
 func System() Environment {
 	colours := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	return Environment{In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+	return Environment{Standard: true, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Colour: colours && terminal(os.Stdout), ErrColour: colours && terminal(os.Stderr), Interactive: terminal(os.Stdin) && terminal(os.Stderr)}
 }
 

@@ -115,7 +115,7 @@ func (r *run) run(ctx context.Context, files []string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	progress := newProgress(r.env)
-	n, err := openNode(ctx, node.Options{Project: proj, Data: r.data, Functions: r.env.Functions, Committed: progress.committed, Trouble: trouble(r.env), Log: quietLog(r.env.Err)})
+	n, err := openNode(ctx, node.Options{Project: proj, Data: r.data, Functions: r.env.Functions, Committed: progress.committed, Trouble: trouble(r.env), Log: quietLog(r.env.Err), Standard: r.env.Standard})
 	if err != nil {
 		return err
 	}

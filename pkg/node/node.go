@@ -39,6 +39,8 @@ type Options struct {
 	// Trouble hears why the store does not work, and nil when it does again; see local.Options.
 	Trouble func(err error)
 	Log     *slog.Logger
+	// Standard makes Log that of the whole process, so that secrets are masked also in what libraries write by the packages log and slog.
+	Standard bool
 }
 
 // Node is an open node. Run works until its context ends.
@@ -95,6 +97,9 @@ func Open(o Options) (*Node, error) {
 	vault := secret.NewVault(o.Project.SecretProvider(nil), lifetime)
 	if o.Log != nil {
 		o.Log = slog.New(secret.Handler(o.Log.Handler(), func() *secret.Mask { return vault.Mask(Tenant) }))
+		if o.Standard {
+			secret.Standard(o.Log)
+		}
 	}
 	links := &links{}
 	platform, err := local.Open(o.Data, local.Options{Activities: kinds, Secrets: vault, Links: links, Committed: o.Committed, Trouble: o.Trouble, Log: o.Log})
@@ -114,6 +119,9 @@ func Open(o Options) (*Node, error) {
 	links.base = n.URL
 	a := &api.Server{Worker: platform.Worker, Ask: platform.Ask, Watch: platform.Watch, Tenant: Tenant, Tokens: links.get, Kinds: kinds, Log: o.Log}
 	n.server = &http.Server{Handler: local.OnlyFromHere(a.Handler()), ReadHeaderTimeout: 10 * time.Second}
+	if o.Log != nil {
+		n.server.ErrorLog = slog.NewLogLogger(o.Log.Handler(), slog.LevelError)
+	}
 	return n, nil
 }
 

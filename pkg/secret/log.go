@@ -10,6 +10,12 @@ import (
 // time of each record.
 func Handler(h slog.Handler, mask func() *Mask) slog.Handler { return &handler{next: h, mask: mask} }
 
+// Standard makes a logger that of the process: what libraries write by package log goes there as an error, past no mask.
+func Standard(l *slog.Logger) {
+	slog.SetLogLoggerLevel(slog.LevelError)
+	slog.SetDefault(l)
+}
+
 type handler struct {
 	next slog.Handler
 	mask func() *Mask

@@ -1,7 +1,9 @@
 package secret
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,6 +24,7 @@ type Vault struct {
 	mu      sync.Mutex
 	entries map[entryKey]*entry
 	tenants map[string]*known
+	all     *Mask // of all tenants; nil when it is to be made
 }
 
 type entryKey struct{ tenant, name string }
@@ -102,7 +105,7 @@ func (v *Vault) remember(tenant string, value Value) {
 	if over := len(k.values) - maxKnown; over > 0 {
 		k.values = append([]Value(nil), k.values[over:]...)
 	}
-	k.mask = nil
+	k.mask, v.all = nil, nil
 }
 
 // Mask hides all that a tenant's activities were given in this process. Nil, which masks nothing, if that is nothing.
@@ -117,4 +120,19 @@ func (v *Vault) Mask(tenant string) *Mask {
 		k.mask = NewMask(k.values...)
 	}
 	return k.mask
+}
+
+// MaskAll hides all that the activities of any tenant were given in this process, as for a log that is not one tenant's.
+func (v *Vault) MaskAll() *Mask {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.all == nil {
+		var values []Value
+		for _, k := range v.tenants { // order-free: sorted below
+			values = append(values, k.values...)
+		}
+		slices.SortFunc(values, func(a, b Value) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Text, b.Text)) })
+		v.all = NewMask(values...)
+	}
+	return v.all
 }

@@ -94,3 +94,21 @@ func TestVaultForgets(t *testing.T) {
 	require.Equal(t, "value-000001", m.String("value-000001"))
 	require.Equal(t, "[secret:a]", m.String("value-000300"))
 }
+
+// TestMaskAll: the mask of a log that all tenants share hides the values of each, and new ones from when they are read.
+func TestMaskAll(t *testing.T) {
+	v := secret.NewVault(named{}, 0)
+	require.Equal(t, "open sesame", v.MaskAll().String("open sesame"))
+	for _, tenant := range []string{"a", "b"} {
+		_, err := v.Secret(t.Context(), tenant, tenant+"-key")
+		require.NoError(t, err)
+		require.Equal(t, "is [secret:"+tenant+"-key]", v.MaskAll().String("is value of "+tenant))
+	}
+	require.Equal(t, "[secret:a-key], [secret:b-key]", v.MaskAll().String("value of a, value of b"))
+}
+
+// named gives each tenant a value of its own.
+type named struct{}
+
+// Get implements secret.Provider.
+func (named) Get(_ context.Context, r secret.Ref) (string, error) { return "value of " + r.Tenant, nil }
