@@ -22,6 +22,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	store "github.com/wovyr/wovyr/pkg/eventstore/dynamodb"
 	"github.com/wovyr/wovyr/pkg/eventstore/s3"
+	"github.com/wovyr/wovyr/pkg/secret"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/worker/machine"
 )
@@ -69,7 +70,11 @@ func Setup(ctx context.Context, o Options) (*Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(ctx, c, o)
+	p, err := New(ctx, c, o)
+	if err == nil {
+		secret.Standard(p.Log) // the function is the process
+	}
+	return p, err
 }
 
 // New makes a platform of a configuration.
@@ -87,6 +92,9 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	if o.Activities == nil {
 		o.Activities = activity.NewRegistry()
 	}
+	secrets := secretsmanager.NewFromConfig(*o.SDK)
+	values := vault(secrets, ssm.NewFromConfig(*o.SDK), c.SecretsPrefix)
+	o.Log = slog.New(secret.Handler(o.Log.Handler(), values.MaskAll))
 	p := &Platform{Log: o.Log, config: c, events: eventbridge.NewFromConfig(*o.SDK), metrics: newMetrics(os.Stdout, c.Bus)}
 	objects := awss3.NewFromConfig(*o.SDK, func(s *awss3.Options) { s.UsePathStyle = o.SDK.BaseEndpoint != nil })
 	payloads := s3.New(objects, c.PayloadBucket)
@@ -101,7 +109,6 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	}
 	p.timers = &timers{queue: queue{queues, c.TimersQueue}, clock: machine.Clock{}, scheduler: scheduler.NewFromConfig(*o.SDK),
 		group: c.SchedulerGroup, role: c.SchedulerRole, queueARN: c.TimersQueueARN}
-	secrets := secretsmanager.NewFromConfig(*o.SDK)
 	p.tokens = &tokenKey{client: secrets, id: c.TokenKey}
 	o.Activities.Functions.AddForm("arn", &Invoke{Client: lambda.NewFromConfig(*o.SDK)})
 	limits := worker.DefaultLimits()
@@ -110,7 +117,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 		Name: "aws/" + machine.Entropy{}.ID(), Class: c.Class, Commits: c.Commits,
 		Store: &archiving{Store: p.Store, objects: objects, bucket: c.ArchiveBucket}, Payloads: payloads, Programs: worker.NewPrograms(p.Store),
 		Clock: machine.Clock{}, Entropy: machine.Entropy{}, Inbox: p.inbox, Tasks: p.tasks, Timers: p.timers,
-		Activities: o.Activities, Route: c.route, Memory: memoryOf, Secrets: vault(secrets, ssm.NewFromConfig(*o.SDK), c.SecretsPrefix), Links: &links{base: c.URL, tokens: p.tokens},
+		Activities: o.Activities, Route: c.route, Memory: memoryOf, Secrets: values, Links: &links{base: c.URL, tokens: p.tokens},
 		Announces: announces, Limits: limits, Log: p.Log,
 	}
 	if err := p.Worker.Init(); err != nil {
