@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,7 +53,7 @@ func (d *dev) run(ctx context.Context, files []string) error {
 	if d.listen == "" {
 		d.listen = proj.Listen
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(ctx, d.env.Err, d.grace)
 	defer stop()
 	n, err := openNode(ctx, node.Options{Project: proj, Data: d.data, Functions: d.env.Functions, Listen: d.listen, Trouble: trouble(d.env), Log: quietLog(d.env.Err), Standard: d.env.Standard})
 	if err != nil {

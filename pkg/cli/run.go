@@ -8,9 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -112,7 +110,7 @@ func (r *run) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(ctx, r.env.Err, r.grace)
 	defer stop()
 	progress := newProgress(r.env)
 	n, err := openNode(ctx, node.Options{Project: proj, Data: r.data, Functions: r.env.Functions, Committed: progress.committed, Trouble: trouble(r.env), Log: quietLog(r.env.Err), Standard: r.env.Standard})
