@@ -54,7 +54,7 @@ func (r *remote) folder() (string, error) {
 func (r *remote) client(ctx context.Context) (*client.Client, error) {
 	if r.server != "" {
 		at, err := serverAddress(r.server)
-		return &client.Client{Server: at}, err
+		return &client.Client{Server: at, Token: os.Getenv("WOVYR_TOKEN")}, err // for the server that was named, and no other
 	}
 	folder, err := r.folder()
 	if err != nil {
