@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -72,32 +73,25 @@ func (p *Platform) announce(ctx context.Context, s eventstore.Stream, c eventsto
 			return passing("put events", err)
 		}
 		if out.FailedEntryCount > 0 {
-			return passing("put events", fmt.Errorf("%s: %s", firstFailure(out)...))
+			return passing("put events", firstFailure(out))
 		}
 		a.entries = a.entries[n:]
 	}
 	return nil
 }
 
-// fits is how many events go out in one call: the service counts them, and weighs them together.
+// fits is how many events go out in one call.
 func fits(entries []types.PutEventsRequestEntry) int {
-	n, size := 0, 0
-	for n < len(entries) && n < maxEntries {
-		if size += len(*entries[n].Detail) + len(*entries[n].DetailType) + entryBytes; n > 0 && size > maxBatchBytes {
-			break
-		}
-		n++
-	}
-	return n
+	return fitting(len(entries), func(i int) int { return len(*entries[i].Detail) + len(*entries[i].DetailType) + entryBytes })
 }
 
-func firstFailure(out *eventbridge.PutEventsOutput) []any {
+func firstFailure(out *eventbridge.PutEventsOutput) error {
 	for _, e := range out.Entries {
 		if e.ErrorCode != nil {
-			return []any{*e.ErrorCode, sdk.ToString(e.ErrorMessage)}
+			return fmt.Errorf("%s: %s", *e.ErrorCode, sdk.ToString(e.ErrorMessage))
 		}
 	}
-	return []any{"unknown", ""}
+	return errors.New("the bus did not say why")
 }
 
 func (p *Platform) announcement(s eventstore.Stream, c eventstore.Commit) (announcement, error) {

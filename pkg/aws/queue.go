@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -35,20 +36,25 @@ type queue struct {
 // deduplication ID, so that a queue with one keeps it once.
 func (q queue) send(ctx context.Context, entries []types.SendMessageBatchRequestEntry) error {
 	for len(entries) > 0 {
-		n, size := 0, 0
-		for n < len(entries) && n < maxEntries {
-			size += len(*entries[n].MessageBody) + entryBytes
-			if n > 0 && size > maxBatchBytes {
-				break
-			}
-			n++
-		}
+		n := fitting(len(entries), func(i int) int { return len(*entries[i].MessageBody) + entryBytes })
 		if err := q.sendBatch(ctx, entries[:n]); err != nil {
 			return err
 		}
 		entries = entries[n:]
 	}
 	return nil
+}
+
+// fitting is how many of n entries go out in one call: the services count them, and weigh them together.
+func fitting(n int, size func(i int) int) int {
+	count, sum := 0, 0
+	for count < n && count < maxEntries {
+		if sum += size(count); count > 0 && sum > maxBatchBytes {
+			break
+		}
+		count++
+	}
+	return count
 }
 
 func (q queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequestEntry) error {
@@ -66,11 +72,11 @@ func (q queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequ
 		}
 		for _, f := range out.Failed {
 			if f.SenderFault { // the same message would be refused again
-				return fmt.Errorf("aws: the queue refuses a message: %s: %s", deref(f.Code), deref(f.Message))
+				return fmt.Errorf("aws: the queue refuses a message: %s: %s", sdk.ToString(f.Code), sdk.ToString(f.Message))
 			}
 		}
 		if f := out.Failed[0]; try == sendTries {
-			return passing("send", fmt.Errorf("%s: %s", deref(f.Code), deref(f.Message)))
+			return passing("send", fmt.Errorf("%s: %s", sdk.ToString(f.Code), sdk.ToString(f.Message)))
 		}
 		if batch, err = rest(batch, out.Failed); err != nil {
 			return err
@@ -83,11 +89,11 @@ func rest(batch []types.SendMessageBatchRequestEntry, failed []types.BatchResult
 	broken := map[string]bool{}
 	groups := map[string]bool{}
 	for _, f := range failed {
-		broken[deref(f.Id)] = true
+		broken[sdk.ToString(f.Id)] = true
 	}
 	var out []types.SendMessageBatchRequestEntry
 	for _, e := range batch {
-		group := deref(e.MessageGroupId)
+		group := sdk.ToString(e.MessageGroupId)
 		if broken[*e.Id] || group != "" && e.MessageDeduplicationId != nil && groups[group] {
 			groups[group] = true
 			out = append(out, e)
@@ -97,13 +103,6 @@ func rest(batch []types.SendMessageBatchRequestEntry, failed []types.BatchResult
 		return nil, errors.New("aws: a queue refused messages that were not sent to it")
 	}
 	return out, nil
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // hide keeps a message that was received from being received again for a time, at most 12 hours.

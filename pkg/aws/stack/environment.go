@@ -77,5 +77,4 @@ const (
 	OutputCatalogue = "WovyrCatalogueTable"
 	OutputPayloads  = "WovyrPayloadBucket"
 	OutputEvents    = "WovyrEventsQueue"
-	OutputDashboard = "WovyrDashboard"
 )

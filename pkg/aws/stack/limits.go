@@ -52,13 +52,12 @@ const (
 
 // Metrics that the functions write in embedded metric format, for alarms.
 const (
-	MetricsNamespace  = "Wovyr"
-	MetricsDimension  = "Bus" // the name of the event bus: one for each stack
-	MetricStuck       = "StuckExecutions"
-	MetricRepaired    = "RepairedExecutions"
-	MetricDeadLetters = "DeadLetters"
-	MetricStarted     = "ExecutionsStarted"
-	MetricCompleted   = "ExecutionsCompleted"
-	MetricFailed      = "ExecutionsFailed"
-	MetricDuration    = "ExecutionDuration" // milliseconds
+	MetricsNamespace = "Wovyr"
+	MetricsDimension = "Bus" // the name of the event bus: one for each stack
+	MetricStuck      = "StuckExecutions"
+	MetricRepaired   = "RepairedExecutions"
+	MetricStarted    = "ExecutionsStarted"
+	MetricCompleted  = "ExecutionsCompleted"
+	MetricFailed     = "ExecutionsFailed"
+	MetricDuration   = "ExecutionDuration" // milliseconds
 )
