@@ -78,6 +78,7 @@ var layers = []tidy.Layer{
 	{Path: ".", Tests: only("internal/tidy")},
 	{Path: "internal/tidy", Modules: none},
 	{Path: "internal/emulator"},
+	{Path: "internal/awsproxy", May: only("pkg/aws/stack"), Tests: only("internal/emulator")},
 }
 
 var (

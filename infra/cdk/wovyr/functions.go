@@ -33,7 +33,7 @@ func (w *Wovyr) function(s functionSpec) awslambda.Function {
 	})
 	role := awsiam.NewRole(w.Construct, jsii.String(s.id+"Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
 	logs.GrantWrite(role)
-	environment := map[string]*string{}
+	environment := map[string]*string{stack.EnvApplication: jsii.String(s.id)}
 	for name, value := range s.environment { // order-free: a map again
 		environment[name] = jsii.String(value)
 	}

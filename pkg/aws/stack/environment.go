@@ -46,6 +46,9 @@ const (
 	EnvSecrets = "WOVYR_SECRETS_PREFIX"
 	// EnvLogLevel is debug, info, warn or error.
 	EnvLogLevel = "WOVYR_LOG_LEVEL"
+	// EnvApplication is the application ID that the SDK sends with each call of a function, in the user agent: CloudTrail then says which of the
+	// functions called. It is a variable of the SDK's own.
+	EnvApplication = "AWS_SDK_UA_APP_ID"
 	// EnvRetention is how long an ended execution stays in the tables, as a duration ("720h"), before it is archived.
 	EnvRetention = "WOVYR_RETENTION"
 )
