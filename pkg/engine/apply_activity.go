@@ -29,7 +29,7 @@ func applyReady(x *fold, e workflow.ActivityReady) error {
 	if !ok {
 		return lost(e.Step)
 	}
-	if err := x.moveStep(in.step, fsm.ActivityReady()); err != nil {
+	if err := x.moveGuarded(in, fsm.ActivityReady(), func(f *fsm.Facts) { x.awaits(in, f) }); err != nil {
 		return err
 	}
 	in.step.Open = &workflow.OpenStep{Order: x.s.Version, ReadyAt: x.s.At, ScheduleBy: e.ScheduleBy}
@@ -45,7 +45,7 @@ func applyScheduled(x *fold, e workflow.ActivityScheduled) error {
 	if err != nil {
 		return err
 	}
-	if err := x.moveStep(in.step, fsm.ActivityScheduled()); err != nil {
+	if err := x.moveGuarded(in, fsm.ActivityScheduled(), func(f *fsm.Facts) { x.takes(in, e.Walked, f) }); err != nil {
 		return err
 	}
 	o := in.open()
@@ -71,10 +71,7 @@ func applyStarted(x *fold, e workflow.ActivityStarted) error {
 		return err
 	}
 	o := in.open()
-	x.facts.Fence, x.facts.HeldFence = uint64(o.Fence), uint64(e.Fence)
-	err = x.moveStep(in.step, fsm.ActivityStarted())
-	x.facts.Fence, x.facts.HeldFence = 1, 1
-	if err != nil {
+	if err := x.moveGuarded(in, fsm.ActivityStarted(), func(f *fsm.Facts) { f.Fence, f.HeldFence = uint64(o.Fence), uint64(e.Fence) }); err != nil {
 		return err
 	}
 	o.Worker, o.LeaseUntil, o.TimeoutAt, o.WaitBy, o.ScheduleBy = e.Worker, e.LeaseUntil, e.TimeoutAt, e.WaitBy, 0
@@ -100,7 +97,7 @@ func applyCompleted(x *fold, e workflow.ActivityCompleted) error {
 	if err != nil {
 		return err
 	}
-	if err := x.moveStep(in.step, fsm.ActivityCompleted()); err != nil {
+	if err := x.moveGuarded(in, fsm.ActivityCompleted(), func(f *fsm.Facts) { x.overdue(in.open().TimedOut, f) }); err != nil {
 		return err
 	}
 	x.end(in, before, workflow.StatusCompleted, e.Output, nil, e.Then)
@@ -132,7 +129,7 @@ func applyRetried(x *fold, e workflow.ActivityRetried) error {
 	if err != nil {
 		return err
 	}
-	if err := x.moveStep(in.step, fsm.ActivityRetried()); err != nil {
+	if err := x.moveGuarded(in, fsm.ActivityRetried(), func(f *fsm.Facts) { x.attempts(in, e.Recovery, f) }); err != nil {
 		return err
 	}
 	o := in.open()

@@ -76,7 +76,7 @@ func applyWorkflowStarted(x *fold, e workflow.WorkflowStarted) error {
 }
 
 func applyWorkflowCompleted(x *fold, e workflow.WorkflowCompleted) error {
-	if err := x.moveWorkflow(fsm.WorkflowCompleted()); err != nil {
+	if err := x.moveToEnd(fsm.WorkflowCompleted()); err != nil {
 		return err
 	}
 	x.s.Output, x.s.Next = e.Output, e.Next
@@ -113,7 +113,7 @@ func applyCompensationStarted(x *fold, _ workflow.CompensationStarted) error {
 }
 
 func applyCompensationCompleted(x *fold, _ workflow.CompensationCompleted) error {
-	if err := x.moveWorkflow(fsm.CompensationCompleted()); err != nil {
+	if err := x.moveToEnd(fsm.CompensationCompleted()); err != nil {
 		return err
 	}
 	x.s.Compensated = true
