@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -61,6 +62,8 @@ type Options struct {
 	// SDK is the configuration of the AWS SDK; nil: that of the environment.
 	SDK *sdk.Config
 	Log *slog.Logger
+	// Metrics is where metrics go, in CloudWatch's embedded metric format; nil: standard output, which is the function's log.
+	Metrics io.Writer
 }
 
 // Setup makes the platform that a function's environment describes. It calls no service: what a message does not need is not paid for with
@@ -89,13 +92,16 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	}
+	if o.Metrics == nil {
+		o.Metrics = os.Stdout
+	}
 	if o.Activities == nil {
 		o.Activities = activity.NewRegistry()
 	}
 	secrets := secretsmanager.NewFromConfig(*o.SDK)
 	values := vault(secrets, ssm.NewFromConfig(*o.SDK), c.SecretsPrefix)
 	o.Log = slog.New(secret.Handler(o.Log.Handler(), values.MaskAll))
-	p := &Platform{Log: o.Log, config: c, events: eventbridge.NewFromConfig(*o.SDK), metrics: newMetrics(os.Stdout, c.Bus)}
+	p := &Platform{Log: o.Log, config: c, events: eventbridge.NewFromConfig(*o.SDK), metrics: newMetrics(o.Metrics, c.Bus)}
 	objects := awss3.NewFromConfig(*o.SDK, func(s *awss3.Options) { s.UsePathStyle = o.SDK.BaseEndpoint != nil })
 	payloads := s3.New(objects, c.PayloadBucket)
 	p.Store = store.New(dynamodb.NewFromConfig(*o.SDK), store.Tables{History: c.HistoryTable, Catalogue: c.CatalogueTable, Index: c.IndexTable}, store.Options{Tombstones: stack.Tombstones})

@@ -36,6 +36,8 @@ const (
 	// ActivityMemory is the memory of the activity function of the engine's own class, in MiB. A step that asks for more is refused before it is
 	// dispatched.
 	ActivityMemory = 1024
+	// EngineMemory is that of the other functions, in MiB. Processor time comes in proportion: 1,769 MiB are one processor.
+	EngineMemory = 512
 
 	// Batches: most messages that one invocation gets.
 	InboxBatch  = 10
@@ -60,4 +62,8 @@ const (
 	MetricCompleted  = "ExecutionsCompleted"
 	MetricFailed     = "ExecutionsFailed"
 	MetricDuration   = "ExecutionDuration" // milliseconds
+	// MetricDeadLetters counts what the functions buried with its cause; dead letters of the queues themselves are SQS's to count.
+	MetricDeadLetters = "DeadLetters"
+	// MetricUnswept is how many shards a sweep had no time for. That it is written at all says that the sweep runs.
+	MetricUnswept = "UnsweptShards"
 )
