@@ -19,8 +19,8 @@ import (
 var endpoints = []string{"DYNAMODB", "SQS", "S3", "EVENTBRIDGE", "SCHEDULER", "LAMBDA", "SECRETS_MANAGER", "SSM"}
 
 // Attach puts the proxy between the functions of a deployed stack and the emulator, and returns what takes it away again. Functions begin anew
-// with it: their environment has changed.
-func (p *Proxy) Attach(ctx context.Context, cfg aws.Config, stackName string) (detach func(context.Context) error, err error) {
+// with it: their environment has changed. more are variables that they get beside their own.
+func (p *Proxy) Attach(ctx context.Context, cfg aws.Config, stackName string, more map[string]string) (detach func(context.Context) error, err error) {
 	functions, err := Functions(ctx, cfg, stackName)
 	if err != nil {
 		return nil, err
@@ -35,6 +35,7 @@ func (p *Proxy) Attach(ctx context.Context, cfg aws.Config, stackName string) (d
 	}
 	for name, environment := range functions { // order-free: each for itself
 		through := maps.Clone(environment)
+		maps.Copy(through, more)
 		for _, service := range endpoints {
 			through["AWS_ENDPOINT_URL_"+service] = p.URL
 		}

@@ -2,6 +2,8 @@ package awsproxy
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -9,7 +11,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
+	"time"
 )
 
 // Proxy is a proxy that listens.
@@ -21,8 +25,9 @@ type Proxy struct {
 	transport *http.Transport
 	server    *http.Server
 
-	mu    sync.Mutex
-	calls map[Call]int
+	mu     sync.Mutex
+	calls  map[Call]int
+	faults *Faults
 }
 
 // Start starts a proxy on 127.0.0.1 before the emulator at an address. Close ends it.
@@ -55,26 +60,99 @@ func (p *Proxy) Calls() map[Call]int {
 	return maps.Clone(p.calls)
 }
 
+// Suffer lets requests suffer faults from now on; nil: no more.
+func (p *Proxy) Suffer(f *Faults) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = f
+}
+
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // whoever called is gone
 	}
-	p.note(read(r, body))
-	a, err := p.forward(r, body)
+	calls := read(r, body)
+	faults := p.note(calls)
+	var c Call
+	if len(calls) > 0 {
+		c = calls[0]
+	}
+	a, err := p.carry(r, body, c, faults.of(c))
 	if err != nil {
 		panic(http.ErrAbortHandler) // the caller sees what the proxy saw: a connection that was cut
 	}
 	a.send(w)
 }
 
-func (p *Proxy) note(calls []Call) {
+var errCut = errors.New("awsproxy: the connection is cut")
+
+// carry hands on a request, with what it is to suffer.
+func (p *Proxy) carry(r *http.Request, body []byte, c Call, v verdict) (answer, error) {
+	forward := func(body []byte) (answer, error) { return p.forward(r, body) }
+	switch v.fault {
+	case Throttled:
+		return refuse(c, throttling, v.dice), nil
+	case Failed:
+		return refuse(c, failing, v.dice), nil
+	case FailedAfter:
+		if _, err := forward(body); err != nil {
+			return answer{}, err
+		}
+		return refuse(c, failing, v.dice), nil
+	case Unsent:
+		return answer{}, errCut
+	case Lost:
+		_, err := forward(body)
+		return answer{}, cmp.Or(err, errCut)
+	case Cut:
+		a, err := forward(body)
+		a.cut = true
+		return a, err
+	case Slow:
+		hold(r, v.hold)
+		return forward(body)
+	case Stuck:
+		if v.dice.IntN(2) == 0 {
+			if _, err := forward(body); err != nil {
+				return answer{}, err
+			}
+		}
+		hold(r, 4*v.hold)
+		return answer{}, errCut
+	case Partial:
+		return partial(c, body, v.dice, forward)
+	case Twice:
+		a, err := forward(body)
+		if err == nil && a.status == http.StatusOK {
+			_, err = forward(again(c, body, v.dice))
+		}
+		return a, err
+	case Late:
+		return forward(late(c, body, v.dice))
+	}
+	return forward(body)
+}
+
+// hold waits, at most until the caller has gone.
+func hold(r *http.Request, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.Context().Done():
+	}
+}
+
+// note counts calls, and returns the faults of now.
+func (p *Proxy) note(calls []Call) *Faults {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range calls {
 		p.calls[c]++
 	}
+	return p.faults
 }
 
 // answer is a whole answer.
@@ -82,12 +160,21 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	// cut says that the connection is cut in the middle of the body.
+	cut bool
 }
 
 func (a answer) send(w http.ResponseWriter) {
 	maps.Copy(w.Header(), a.header)
+	if a.cut {
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)+1))
+	}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body) // whoever called may be gone
+	if a.cut {
+		_ = http.NewResponseController(w).Flush() // else nothing of it would go out
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // forward hands a request to the emulator.
@@ -109,5 +196,5 @@ func (p *Proxy) forward(r *http.Request, body []byte) (answer, error) {
 		return answer{}, err
 	}
 	in.Header.Del("Transfer-Encoding")
-	return answer{in.StatusCode, in.Header, whole}, nil
+	return answer{status: in.StatusCode, header: in.Header, body: whole}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,9 @@ func behind(t *testing.T, application string) (*awsproxy.Proxy, aws.Config) {
 	cfg.BaseEndpoint = &p.URL
 	return p, cfg
 }
+
+// bucketName is a name that nobody has: buckets of all accounts share them.
+func bucketName() string { return fmt.Sprintf("bucket-%016x", rand.Uint64()) }
 
 func ptr(s string) *string { return &s }
 
@@ -164,11 +168,12 @@ func TestCalls(t *testing.T) {
 func TestAnswersPassThrough(t *testing.T) {
 	_, cfg := behind(t, "Api")
 	objects := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
-	_, err := objects.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: ptr("bucket")})
+	bucket := bucketName()
+	_, err := objects.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
 	require.NoError(t, err)
-	_, err = objects.PutObject(t.Context(), &s3.PutObjectInput{Bucket: ptr("bucket"), Key: ptr("key with + and ä"), Body: strings.NewReader("value")})
+	_, err = objects.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: ptr("key with + and ä"), Body: strings.NewReader("value")})
 	require.NoError(t, err)
-	got, err := objects.GetObject(t.Context(), &s3.GetObjectInput{Bucket: ptr("bucket"), Key: ptr("key with + and ä")})
+	got, err := objects.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: ptr("key with + and ä")})
 	require.NoError(t, err)
 	defer got.Body.Close()
 	require.EqualValues(t, len("value"), aws.ToInt64(got.ContentLength))
