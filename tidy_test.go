@@ -32,7 +32,7 @@ var layers = []tidy.Layer{
 	{Path: "pkg/graph/...", May: only("pkg/workflow", "pkg/graph/..."), Tests: only("pkg/dsl"), Modules: none},
 
 	// Unit tests of workflows: the core in virtual time.
-	{Path: "pkg/flowtest", May: only("pkg/fsm", "pkg/workflow", "pkg/expr", "pkg/dsl", "pkg/engine", "pkg/schema"),
+	{Path: "pkg/flowtest", May: only("pkg/fsm", "pkg/workflow", "pkg/expr", "pkg/dsl", "pkg/engine", "pkg/schema", "pkg/activity"), Tests: only("pkg/activity/script"),
 		Modules: []string{"go.yaml.in/yaml/v4"}},
 
 	// Leaves: they know no engine, and the store knows no workflow either: a commit is bytes to it.
@@ -56,6 +56,7 @@ var layers = []tidy.Layer{
 
 	// Platforms: each knows its own store, and not the other platform.
 	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},
+	{Path: "pkg/aws/connect", May: only("pkg/client", "pkg/aws/stack"), Tests: only("internal/emulator")}, // for callers: it holds nothing of the platform
 	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/aws/...", "pkg/eventstore/dynamodb/...", "pkg/eventstore/s3"), below...), Tests: only("pkg/worker/porttest", "internal/emulator", "pkg/dsl", "pkg/eventstore/memory")},
 
 	// What stands on top.

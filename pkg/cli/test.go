@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/script"
 	"github.com/wovyr/wovyr/pkg/dsl"
 	"github.com/wovyr/wovyr/pkg/flowtest"
 )
@@ -22,17 +24,19 @@ type test struct {
 	junit    string
 	coverage bool
 	verbose  bool
+	scripts  activity.Activity
 }
 
 func newTest(env Environment) *cobra.Command {
-	t := &test{env: env}
+	t := &test{env: env, scripts: script.New(script.Options{Dir: "."}).Activity}
 	c := &cobra.Command{
 		Use:   "test FILE...",
 		Short: "Run unit tests of workflows",
 		Long: `Runs tests of workflows. A test file stands beside the workflow that it tests:
 order.test.yaml tests order.yaml. It mocks activities, says what comes from
 outside and when, and what is expected. Nothing is called and nobody waits: the
-engine runs in virtual time.
+engine runs in virtual time. A script that no mock answers is run, modules from
+this folder: it can reach nothing.
 
 A FILE that is a folder stands for all files in it and below whose names end in
 .test.yaml, .test.yml or .test.json.
@@ -97,6 +101,9 @@ func (t *test) load(file string) (*flowtest.Suite, error) {
 		if err := printDiagnostics(t.env.Err, document{data: read[d.File], diagnostics: []dsl.Diagnostic{d}}, false); err != nil {
 			return nil, err
 		}
+	}
+	if suite != nil {
+		suite.Scripts = t.scripts
 	}
 	return suite, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/wovyr/wovyr/pkg/activity/script"
 	"github.com/wovyr/wovyr/pkg/dsl"
 )
 
@@ -39,8 +40,12 @@ func suitesOf(dir string) []string {
 func load(t *testing.T, file string) *Suite {
 	s, found := Load(file, os.ReadFile)
 	require.NotNil(t, s, "%v", found)
+	s.Scripts = scripts
 	return s
 }
+
+// scripts runs those of all suites: what it needs is compiled once.
+var scripts = script.New(script.Options{}).Activity
 
 // TestGoodSuites runs suites that use each word of test files; all of them pass.
 func TestGoodSuites(t *testing.T) {
@@ -90,6 +95,34 @@ func TestRefusedSuites(t *testing.T) {
 			golden(t, strings.TrimSuffix(file, ".yaml")+".golden.txt", b.String())
 		})
 	}
+}
+
+// TestScripts: what a script says is told, one that never ends is over with its step's timeout, and without an interpreter a script
+// needs a mock.
+func TestScripts(t *testing.T) {
+	files := map[string]string{
+		"loop.yaml": `
+dsl: wovyr/v1
+name: loop
+steps:
+  say: { script: { js: 'console.warn("six times", 7); return 42' } }
+  spin: { needs: [ say ], script: { js: 'for (;;);' }, timeout: 50ms, retry: { attempts: 2, delay: 1h } }
+`,
+		"loop.test.yaml": `
+tests:
+  a loop without end:
+    expect: { status: Failed, error: { code: timeout.activity }, steps: { spin: { attempts: 2 } }, took: 1h100ms }
+`,
+	}
+	suite, found := Load("loop.test.yaml", func(name string) ([]byte, error) { return []byte(files[name]), nil })
+	require.NotNil(t, suite, "%v", found)
+	r := suite.Run(nil)
+	require.False(t, r.Passed())
+	require.Contains(t, r.Cases[0].Failures[0].Message, "no mock answers")
+	suite.Scripts = scripts
+	r = suite.Run(nil)
+	require.True(t, r.Passed(), "%v", r.Cases[0])
+	require.Contains(t, r.Cases[0].Trace, "     +0s  say says: six times 7")
 }
 
 // TestSameResultEachTime: equal suites have equal results.

@@ -214,23 +214,25 @@ func (c *call) render(a *answer) (workflow.Payload, error) {
 // defaultLease is after how long a lost worker is noticed, where the step has no heartbeat.
 const defaultLease = int64(30 * time.Second)
 
-// call answers a call of an activity by its mock.
+// call answers a call of an activity by its mock; a script that has none is run.
 func (w *world) call(x *run, r workflow.RunActivity) error {
 	c := w.callOf(x, r)
 	a, err := w.answerOf(x, c)
 	if err != nil {
 		return err
 	}
-	if a == nil {
-		return c.unmocked()
-	}
-	w.record.called(c)
 	result := workflow.ActivityResult{AttemptRef: r.AttemptRef, Worker: testWorker, StartedAt: w.now}
-	if a.output != nil {
+	switch {
+	case a == nil && w.suite.runs(c):
+		a, result.Output = w.script(c)
+	case a == nil:
+		return c.unmocked()
+	case a.output != nil:
 		if result.Output, err = c.render(a); err != nil {
 			return err
 		}
 	}
+	w.record.called(c)
 	result.Error = a.error
 	if a.calls != nil {
 		result.Continue = a.turn()

@@ -49,7 +49,7 @@ func (r *record) add(x *run, e workflow.Recorded) {
 		if x.id != executionID {
 			line += "   (in " + x.id + ")"
 		}
-		r.trace = append(r.trace, fmt.Sprintf("%8s  %s", shortTime(e.At-r.began), line))
+		r.tell(e.At, line)
 	}
 	switch e := e.Event.(type) {
 	case workflow.ActivityScheduled:
@@ -88,6 +88,11 @@ func (r *record) add(x *run, e workflow.Recorded) {
 			r.waits = e.Reasons
 		}
 	}
+}
+
+// tell adds a line to what happened.
+func (r *record) tell(at int64, line string) {
+	r.trace = append(r.trace, fmt.Sprintf("%8s  %s", shortTime(at-r.began), line))
 }
 
 // fail notes the bad end of a step.

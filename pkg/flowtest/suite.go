@@ -1,6 +1,7 @@
 package flowtest
 
 import (
+	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -10,6 +11,8 @@ type Suite struct {
 	// File is the name of the test file.
 	File  string
 	Cases []Case
+	// Scripts runs the steps of kind script that no mock answers: script.New(…).Activity. Nil: they need mocks like all others.
+	Scripts activity.Activity
 	// main is the workflow under test; others are those that its steps may start, by name.
 	main   *subject
 	others map[string]*subject
