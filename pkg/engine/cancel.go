@@ -114,10 +114,11 @@ func (t *Turn) cancelStep(in inst, why *workflow.Error) bool {
 	return true
 }
 
-// abortRun hints to the worker of a running attempt that its result will not be wanted.
+// abortRun hints to the worker of a running attempt that its result will not be wanted. One that needs no claim may run although nothing says so.
 func (t *Turn) abortRun(in inst) {
 	o := in.open()
-	if in.step.State == fsm.ActivityStateRunning() && in.node.kind.worker && !o.Walked && o.Agent == nil {
+	runs := in.step.State == fsm.ActivityStateRunning() || in.step.State == fsm.ActivityStateScheduled() && needsNoClaim(in)
+	if runs && in.node.kind.worker && !o.Walked && o.Agent == nil {
 		t.abort = append(t.abort, workflow.AttemptRef{Step: in.path, Attempt: o.Attempt, Fence: o.Fence})
 	}
 }

@@ -76,6 +76,7 @@ func (t *Turn) dueStep(in inst) {
 // timeOutUnstarted fails a step that did not start in time. A worker may have claimed it: the shell revokes that.
 func (t *Turn) timeOutUnstarted(in inst) {
 	t.revokeClaim(in)
+	t.abortRun(in)
 	t.emit(workflow.TimeoutFired{Scope: workflow.TimeoutSchedule, Step: in.path})
 	t.walk(in)
 	t.fail(in, timeoutError(workflow.TimeoutSchedule, "the step did not start in time"), true)
@@ -87,10 +88,16 @@ func (t *Turn) revokeClaim(in inst) {
 	if in.step.State != fsm.ActivityStateScheduled() || !in.node.kind.worker || o.Walked {
 		return
 	}
-	if id := in.node.step.Idempotent; id != nil && *id {
-		return // it needs no claim
+	if needsNoClaim(in) {
+		return
 	}
 	t.revoke = append(t.revoke, workflow.AttemptRef{Step: in.path, Attempt: o.Attempt, Fence: o.Fence})
+}
+
+// needsNoClaim reports whether the attempts of a step may run without a claim: it says `idempotent: true`.
+func needsNoClaim(in inst) bool {
+	id := in.node.step.Idempotent
+	return id != nil && *id
 }
 
 // timeOut ends a step whose time is over, with all that is inside it.

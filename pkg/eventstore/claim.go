@@ -19,6 +19,11 @@ type Claims interface {
 	Extend(ctx context.Context, k ClaimKey, held Claim, until int64) (Claim, error)
 	// ReadClaim returns the claim of an attempt, or a *NotFoundError. It is strongly consistent.
 	ReadClaim(ctx context.Context, k ClaimKey) (Claim, error)
+	// End writes into the claim of an attempt that the attempt is over, for workers that may not read the history: its owner is then Ended
+	// and its lease has run out, so that whoever holds it hears of that when he extends it, and nobody runs it any more. An attempt
+	// without a claim gets one; a claim that has no Expires gets this one. To end an attempt twice is harmless.
+	// In DynamoDB: an update without a condition.
+	End(ctx context.Context, k ClaimKey, expires int64) error
 }
 
 // ClaimKey names one attempt under one fence.
@@ -31,7 +36,7 @@ type ClaimKey struct {
 // Claim says who runs an attempt, and until when.
 type Claim struct {
 	// Owner names the one receive that claimed the attempt, never used twice (not the worker: it may receive the same message
-	// again). Revoked names nobody: no one may run the attempt.
+	// again). Revoked and Ended name nobody: no one may run the attempt.
 	Owner string
 	// Worker is for people, and for whoever knows that a worker is gone.
 	Worker string
@@ -48,6 +53,12 @@ const Revoked = "revoked"
 
 // Revoked reports whether nobody may run the attempt.
 func (c Claim) Revoked() bool { return c.Owner == Revoked }
+
+// Ended is the owner of the claim of an attempt that is over: decided, or replaced under another fence.
+const Ended = "ended"
+
+// Ended reports whether the history has decided the attempt.
+func (c Claim) Ended() bool { return c.Owner == Ended }
 
 // Live reports whether the lease runs at a time.
 func (c Claim) Live(now int64) bool { return c.Until > now }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/eventstore/memory"
+	"github.com/wovyr/wovyr/pkg/worker"
 )
 
 // store is the event store as a worker sees it through a network: each call is an effect, calls fail, and writes succeed whose
@@ -14,6 +15,37 @@ import (
 type store struct {
 	*memory.Store
 	w *world
+}
+
+// sealed is all of the store that a worker has which may not commit (commit protocol, point 15): claims. A call of anything else finds no store, and its
+// execution never ends.
+type sealed struct {
+	worker.Store
+	claims store
+}
+
+// Claim implements eventstore.Claims.
+func (s sealed) Claim(ctx context.Context, k eventstore.ClaimKey, c eventstore.Claim) (eventstore.Claim, error) {
+	return s.claims.Claim(ctx, k, c)
+}
+
+// Extend implements eventstore.Claims.
+func (s sealed) Extend(ctx context.Context, k eventstore.ClaimKey, held eventstore.Claim, until int64) (eventstore.Claim, error) {
+	return s.claims.Extend(ctx, k, held, until)
+}
+
+// ReadClaim implements eventstore.Claims.
+func (s sealed) ReadClaim(ctx context.Context, k eventstore.ClaimKey) (eventstore.Claim, error) {
+	return s.claims.ReadClaim(ctx, k)
+}
+
+// storeOf is the store of a process.
+func (w *world) storeOf(p *process) worker.Store {
+	s := store{w.store, w}
+	if p.commits() {
+		return s
+	}
+	return sealed{claims: s}
 }
 
 // lostAnswer is the fault of a write that was done.
@@ -115,6 +147,12 @@ func (s store) Extend(ctx context.Context, k eventstore.ClaimKey, held eventstor
 // ReadClaim implements eventstore.Claims.
 func (s store) ReadClaim(ctx context.Context, k eventstore.ClaimKey) (eventstore.Claim, error) {
 	return read(s, "read a claim", func() (eventstore.Claim, error) { return s.Store.ReadClaim(ctx, k) })
+}
+
+// End implements eventstore.Claims.
+func (s store) End(ctx context.Context, k eventstore.ClaimKey, expires int64) error {
+	_, err := write(s, "end an attempt", func() (struct{}, error) { return only(s.Store.End(ctx, k, expires)) })
+	return err
 }
 
 // PutRow implements eventstore.Index.

@@ -128,7 +128,7 @@ func (w *world) newWorker(p *process) *worker.Worker {
 	limits.Inline = 1 << 10     // so that results go to the payload store
 	limits.Retention = retention
 	out := &worker.Worker{
-		Name: p.name(), Class: classes[p.class], Commits: p.commits(), Store: store{w.store, w}, Payloads: payloads{w.payloads, w}, Programs: w.programs,
+		Name: p.name(), Class: classes[p.class], Commits: p.commits(), Store: w.storeOf(p), Payloads: payloads{w.payloads, w}, Programs: w.programs,
 		Clock: clock{p}, Entropy: entropy{w}, Inbox: inbox{w}, Tasks: tasks{w}, Timers: timers{w}, Activities: kinds, Route: route, Links: links{},
 		Committed: w.heard, Limits: limits,
 	}

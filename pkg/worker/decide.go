@@ -113,6 +113,7 @@ func (w *Worker) decide(ctx context.Context, p proposal) (decided, error) {
 		var conflict *eventstore.ConflictError
 		switch {
 		case err == nil:
+			w.tellAborted(ctx, p.stream, d.Abort)
 			return decided{x, d}, nil
 		case !errors.As(err, &conflict):
 			return decided{}, fmt.Errorf("worker: store a decision on %s: %w", p.stream, err)

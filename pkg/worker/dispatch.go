@@ -106,10 +106,10 @@ func (o *outbox) flush(ctx context.Context) error {
 // maxCarried is the most bytes of an attempt's input that go with its task, so that queues stay small.
 const maxCarried = 4 << 10
 
-// task makes a fresh message for an attempt.
+// task makes a fresh message for an attempt. A class of the user's own gets the whole command: it may not read the history.
 func (w *Worker) task(x *execution, c workflow.RunActivity) Task {
 	t := Task{ID: w.Entropy.ID(), Stream: x.stream, Floor: x.version(), AttemptRef: c.AttemptRef, Class: w.classOf(string(c.Kind), c.Name)}
-	if len(c.Target.JSON)+len(c.Input.JSON) <= maxCarried {
+	if t.Class != DefaultClass || len(c.Target.JSON)+len(c.Input.JSON) <= maxCarried {
 		t.Command = &c
 	}
 	return t

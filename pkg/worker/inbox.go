@@ -175,7 +175,9 @@ func (b *batch) toNobody(ctx context.Context, cause error) error {
 	for _, m := range b.messages {
 		var err error
 		switch in := m.Input.(type) {
-		case nil, workflow.Tick, workflow.Continue, workflow.LeaseExpiry, workflow.RevokedFound:
+		case nil, workflow.Tick, workflow.Continue, workflow.RevokedFound:
+		case workflow.LeaseExpiry:
+			err = b.w.end(ctx, m.Stream, in.AttemptRef)
 		case workflow.ChildEnd:
 			err = b.w.Store.Acknowledge(ctx, eventstore.Stream{Tenant: m.Stream.Tenant, ID: in.Child}, noticeParent)
 		default:
@@ -237,6 +239,9 @@ func (b *batch) settle(ctx context.Context, s eventstore.Stream, d decided) erro
 		return err
 	}
 	if err := b.resend(ctx, d.execution); err != nil {
+		return err
+	}
+	if err := b.tellOver(ctx, d.execution); err != nil {
 		return err
 	}
 	for _, end := range b.ended {

@@ -192,6 +192,9 @@ func (p *pulse) extend(ctx context.Context) error {
 			w.Log.Warn("visibility not extended", "execution", p.d.Stream.ID, "step", p.cmd.Step, "cause", err)
 		}
 	}
+	if !w.Commits {
+		return nil // the claim itself said so: see End
+	}
 	return w.wanted(ctx, p.d.Stream, p.cmd.AttemptRef)
 }
 

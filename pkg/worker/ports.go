@@ -80,7 +80,7 @@ type Task struct {
 	Floor  uint64
 	workflow.AttemptRef
 	Class string
-	// Command is the attempt as it was committed, or nil: a queue may leave it out, and then it is read from the history.
+	// Command is the attempt as it was committed, or nil: for DefaultClass a queue may leave it out, and then it is read from the history.
 	Command *workflow.RunActivity
 }
 

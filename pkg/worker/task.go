@@ -20,6 +20,9 @@ func (w *Worker) HandleTask(ctx context.Context, d Delivery) (a Answer) {
 			a = again(w.Limits.Retry, err)
 		}
 	}()
+	if !w.Commits {
+		return w.runSealed(ctx, d)
+	}
 	if cmd := d.Command; cmd != nil && claims(*cmd) {
 		// Who wins the claim of a scheduled attempt need not look at the history: whoever ends it otherwise takes the claim first.
 		claim, mine, err := w.claim(ctx, d, *cmd)

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/eventstore/dynamodb/schema"
 )
 
 // Attributes of a claim.
@@ -91,6 +92,25 @@ func (s *Store) ReadClaim(ctx context.Context, k eventstore.ClaimKey) (eventstor
 		err = &eventstore.NotFoundError{What: "claim of " + k.String()}
 	}
 	return readClaim(found), err
+}
+
+// End implements eventstore.Claims.
+func (s *Store) End(ctx context.Context, k eventstore.ClaimKey, expires int64) error {
+	if err := s.enter(ctx, k.Check()); err != nil {
+		return err
+	}
+	set, values := "SET o = :o, u = :u", item{":o": text(eventstore.Ended), ":u": number(0)}
+	var names map[string]string
+	if expires != 0 {
+		set += ", e = if_not_exists(e, :e), #x = if_not_exists(#x, :x)"
+		values[":e"], values[":x"] = number(expires), number(seconds(expires))
+		names = map[string]string{"#x": schema.Expires}
+	}
+	return s.write(ctx, "end an attempt", func(ctx context.Context) error {
+		_, err := s.db.UpdateItem(ctx, &sdk.UpdateItemInput{TableName: &s.tables.History, Key: claimKey(k),
+			UpdateExpression: &set, ExpressionAttributeValues: values, ExpressionAttributeNames: names})
+		return err
+	})
 }
 
 func noticeKey(s eventstore.Stream, notice string) item {

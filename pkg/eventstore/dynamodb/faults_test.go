@@ -279,7 +279,13 @@ func TestEveryWriteMayBeRepeated(t *testing.T) {
 	}{
 		"claim":  {"PutItem", func(s *dynamodb.Store) (any, error) { return s.Claim(ctx, k, claim) }, claim},
 		"extend": {"UpdateItem", func(s *dynamodb.Store) (any, error) { return s.Extend(ctx, k, claim, 70) }, eventstore.Claim{Owner: "receive-1", Until: 70, Limit: 100}},
-		"event":  {"PutItem", func(s *dynamodb.Store) (any, error) { return s.PutEvent(ctx, topic, event) }, event},
+		"end": {"UpdateItem", func(s *dynamodb.Store) (any, error) {
+			if err := s.End(ctx, k, 90); err != nil {
+				return nil, err
+			}
+			return s.ReadClaim(ctx, k)
+		}, eventstore.Claim{Owner: eventstore.Ended, Expires: 90}},
+		"event": {"PutItem", func(s *dynamodb.Store) (any, error) { return s.PutEvent(ctx, topic, event) }, event},
 		"definition": {"PutItem", func(s *dynamodb.Store) (any, error) {
 			if err := s.PutDefinition(ctx, definition); err != nil {
 				return nil, err

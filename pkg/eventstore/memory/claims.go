@@ -67,6 +67,18 @@ func (s *Store) ReadClaim(ctx context.Context, k eventstore.ClaimKey) (eventstor
 	return stored.Claim, nil
 }
 
+// End implements eventstore.Claims.
+func (s *Store) End(ctx context.Context, k eventstore.ClaimKey, expires int64) error {
+	if err := s.enter(ctx, k.Check()); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	stored, _ := s.claims.get(claim{key: k})
+	stored.key, stored.Owner, stored.Until, stored.Expires = k, eventstore.Ended, 0, cmp.Or(stored.Expires, expires)
+	s.claims.put(stored)
+	return nil
+}
+
 // Acknowledge implements eventstore.Notices.
 func (s *Store) Acknowledge(ctx context.Context, id eventstore.Stream, name string) error {
 	if err := s.enter(ctx, eventstore.CheckNotice(id, name)); err != nil {

@@ -80,6 +80,28 @@ func (s *Store) ReadClaim(ctx context.Context, k eventstore.ClaimKey) (c eventst
 	return c, err
 }
 
+// End implements eventstore.Claims.
+func (s *Store) End(ctx context.Context, k eventstore.ClaimKey, expires int64) error {
+	return s.write(ctx, k.Check(), 0, func(w *writer) error {
+		st, err := w.ensure(k.Stream)
+		if err != nil {
+			return err
+		}
+		stored, found, err := w.claim(st.id, k)
+		switch {
+		case err != nil:
+			return err
+		case found:
+			_, err = w.conn.exec(`UPDATE claims SET owner=?, until=0, expires=? WHERE stream=? AND attempt=? AND fence=?`,
+				eventstore.Ended, cmp.Or(stored.Expires, expires), st.id, k.Attempt, k.Fence)
+		default:
+			_, err = w.conn.exec(`INSERT INTO claims(stream, attempt, fence, owner, worker, started, until, ceiling, expires) VALUES(?, ?, ?, ?, '', 0, 0, 0, ?)`,
+				st.id, k.Attempt, k.Fence, eventstore.Ended, expires)
+		}
+		return err
+	})
+}
+
 // Acknowledge implements eventstore.Notices.
 func (s *Store) Acknowledge(ctx context.Context, id eventstore.Stream, notice string) error {
 	return s.write(ctx, eventstore.CheckNotice(id, notice), 0, func(w *writer) error {

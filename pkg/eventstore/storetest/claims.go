@@ -100,6 +100,37 @@ func testRevoke(t *testing.T, s *suite) {
 	require.Equal(t, theirs, stands, "a claimed attempt counts as started")
 }
 
+func testEnd(t *testing.T, s *suite) {
+	k := key("charge/1", 1)
+	mine, err := s.Store.Claim(s.ctx, k, eventstore.Claim{Owner: "receive-1", Worker: "worker-1", Started: 10, Until: 40, Limit: 100, Expires: 1000})
+	require.NoError(t, err)
+	over := mine
+	over.Owner, over.Until = eventstore.Ended, 0 // who ran it, since when, until when it is kept: all that stays
+	for range 2 {                                // twice is harmless
+		require.NoError(t, s.Store.End(s.ctx, k, 2000))
+		got, err := s.Store.ReadClaim(s.ctx, k)
+		require.NoError(t, err)
+		require.Equal(t, over, got)
+		require.True(t, got.Ended())
+		require.False(t, got.Live(0))
+	}
+	_, err = s.Store.Extend(s.ctx, k, mine, 50)
+	var notOwner *eventstore.NotOwnerError
+	require.ErrorAs(t, err, &notOwner)
+	require.Equal(t, over, notOwner.Claim, "whoever held it hears of it")
+
+	never := key("ship/1", 1)
+	require.NoError(t, s.Store.End(s.ctx, never, 2000))
+	got, err := s.Store.Claim(s.ctx, never, eventstore.Claim{Owner: "receive-2", Until: 40})
+	require.NoError(t, err)
+	require.Equal(t, eventstore.Claim{Owner: eventstore.Ended, Expires: 2000}, got, "nobody runs an attempt that is over")
+
+	other := key("charge/1", 2)
+	got, err = s.Store.Claim(s.ctx, other, eventstore.Claim{Owner: "receive-3", Until: 40})
+	require.NoError(t, err)
+	require.Equal(t, "receive-3", got.Owner, "the attempt under the next fence is another one")
+}
+
 func testClaimRace(t *testing.T, s *suite) {
 	const owners, rounds = 16, 20
 	for round := range rounds {

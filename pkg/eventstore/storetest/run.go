@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	run("claims/one owner", testClaims)
 	run("claims/extend", testExtend)
 	run("claims/revoke", testRevoke)
+	run("claims/end", testEnd)
 	run("claims/race", testClaimRace)
 	run("notices", testNotices)
 	run("catalogue/definitions", testDefinitions)
