@@ -83,7 +83,7 @@ func (x *fold) attempts(in inst, recovery bool, f *fsm.Facts) {
 // that is handled first stands (semantics 18). When a recorded one passed is not kept; it was before this event.
 func (x *fold) overdue(recorded bool, f *fsm.Facts) {
 	if recorded {
-		f.At, f.Deadline = time.Unix(0, x.s.At), time.Unix(0, x.s.At-1)
+		f.At, f.Deadline = time.Unix(0, x.s.At).UTC(), time.Unix(0, x.s.At-1).UTC()
 	}
 }
 
