@@ -17,7 +17,8 @@ const maxDeployTries = 16
 
 // Deploy puts a compiled workflow into the catalogue and returns its version: that of the newest one if the content is the same,
 // else the next. Where things stand in the document is no content: a version keeps the places of the document that it was first deployed from.
-// Versions never change. The error is a *WebhookTakenError if another workflow has the path of one of its webhooks.
+// Versions never change. The error is a *WebhookTakenError if another workflow has the path of one of its webhooks,
+// and a *CrowdedError if its events start too many workflows already.
 func (w *Worker) Deploy(ctx context.Context, tenant string, def *workflow.Definition) (d eventstore.Definition, isNew bool, err error) {
 	if _, err := engine.Link(def); err != nil {
 		return d, false, err
@@ -35,11 +36,14 @@ func (w *Worker) Deploy(ctx context.Context, tenant string, def *workflow.Defini
 		newest, err := w.Programs.definitions.Definition(ctx, tenant, def.Name, 0)
 		switch {
 		case err == nil && newest.Hash == hash:
-			return newest, false, nil
+			return newest, false, w.listen(ctx, tenant, def)
 		case err != nil && !errors.Is(err, eventstore.ErrNotFound):
 			return d, false, err
 		}
-		if err := w.checkWebhooks(ctx, tenant, def); err != nil {
+		if err := w.checkTriggers(ctx, tenant, def); err != nil {
+			return d, false, err
+		}
+		if err := w.listen(ctx, tenant, def); err != nil {
 			return d, false, err
 		}
 		d = eventstore.Definition{Tenant: tenant, Workflow: def.Name, Version: newest.Version + 1, Hash: hash, Created: w.Clock.Now(), Bytes: text}

@@ -135,6 +135,7 @@ func (o *outbox) startChild(ctx context.Context, c workflow.StartChild) error {
 	if err != nil {
 		return err
 	}
+	start.Origin.Chain = o.x.state.Origin.Chain
 	o.send(eventstore.Stream{Tenant: c.Tenant, ID: c.Child}, 0, start)
 	if c.Notify {
 		o.send(o.x.stream, 0, workflow.ChildBegun{Step: c.Step, Child: c.Child})
@@ -191,6 +192,7 @@ func (o *outbox) cancelChild(ctx context.Context, c workflow.CancelChild) error 
 	if err != nil {
 		return err
 	}
+	start.Origin.Chain = o.x.state.Origin.Chain
 	o.send(child, 0, workflow.Cancel{ID: "parent/" + o.x.stream.ID + "/" + c.Step + "/" + string(c.Mode), Origin: c.Origin, Mode: c.Mode, Reason: c.Reason, Start: &start})
 	return nil
 }
@@ -218,6 +220,7 @@ func (o *outbox) startNext(ctx context.Context, c workflow.StartNext) error {
 	if err != nil || known {
 		return err
 	}
+	c.Start.Origin.Chain = o.x.state.Origin.Chain
 	if err := o.w.Inbox.Send(ctx, Message{ID: o.w.Entropy.ID(), Stream: eventstore.Stream{Tenant: c.Start.Tenant, ID: c.Start.Execution}, Input: c.Start}); err != nil {
 		return err
 	}

@@ -27,56 +27,76 @@ const maxArrived = 100
 
 // Event is what a sender sends.
 type Event struct {
-	ID, Type, Key, Source, From string
-	Data                        workflow.Payload
+	ID     string           `json:"id"`
+	Type   string           `json:"type"`
+	Key    string           `json:"key,omitempty"`
+	Source string           `json:"source,omitempty"`
+	From   string           `json:"from,omitempty"` // bus, webhook, queue, file
+	Data   workflow.Payload `json:"data,omitzero"`
 }
 
-// Publish keeps an event for whoever waits for it, now or later, and sends hints to those who do. The same ID again sends
-// the hints again and keeps nothing twice. A key with too many events is an *eventstore.QuotaError.
+// Publish keeps an event for whoever waits for it, now or later, sends hints to those who do, and starts the workflows that it triggers. The same
+// ID again sends the hints again and keeps and starts nothing twice. A key with too many events is an *eventstore.QuotaError.
 func (w *Worker) Publish(ctx context.Context, tenant string, e Event) error {
-	number, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: e.Key}, e, 0)
-	if err == nil {
-		_, err = w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: anyKey}, e, number)
-	}
-	return err
+	return w.publish(ctx, tenant, e, nil)
 }
 
-// keepEvent puts an event under a topic, tells those who wait for it, and returns its number there. keyed is its number under its key, in the
-// topic of all keys: an execution that took it under the one does not take it under the other.
-func (w *Worker) keepEvent(ctx context.Context, topic eventstore.Topic, e Event, keyed uint64) (uint64, error) {
+// publish is Publish for an event of a sender; nil: from outside.
+func (w *Worker) publish(ctx context.Context, tenant string, e Event, from *sender) error {
+	number, _, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: e.Key}, e, 0)
+	if err != nil {
+		return err
+	}
+	_, triggers, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: anyKey}, e, number)
+	if err != nil {
+		return err
+	}
+	return w.fire(ctx, tenant, triggers, e, from)
+}
+
+// keepEvent puts an event under a topic, tells those who wait for it, and returns its number there, and the workflows that it may start. keyed is its
+// number under its key, in the topic of all keys: an execution that took it under the one does not take it under the other. Where events are
+// about nothing in particular, the oldest make room for a new one.
+func (w *Worker) keepEvent(ctx context.Context, topic eventstore.Topic, e Event, keyed uint64) (number uint64, triggers []string, err error) {
 	data, err := encodeEvent(e, keyed)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	now := w.Clock.Now()
-	stored, err := w.Store.PutEvent(ctx, topic, eventstore.Event{ID: e.ID, Source: e.Source, Data: data, At: now, Expires: now + int64(w.Limits.EventLife), Sliding: topic.Key == anyKey})
+	stored, err := w.Store.PutEvent(ctx, topic, eventstore.Event{ID: e.ID, Source: e.Source, Data: data, At: now, Expires: now + int64(w.Limits.EventLife), Sliding: topic.Key == anyKey || topic.Key == ""})
 	if err != nil {
-		return 0, fmt.Errorf("worker: keep event %s: %w", topic, err)
+		return 0, nil, fmt.Errorf("worker: keep event %s: %w", topic, err)
 	}
-	return stored.Number, w.hint(ctx, topic, e)
+	triggers, err = w.hint(ctx, topic, e)
+	return stored.Number, triggers, err
 }
 
-// hint tells those who wait for a topic to look.
-func (w *Worker) hint(ctx context.Context, topic eventstore.Topic, e Event) error {
+// hint tells those who wait for a topic to look, and returns the workflows among its subscribers.
+func (w *Worker) hint(ctx context.Context, topic eventstore.Topic, e Event) (triggers []string, err error) {
 	for page := (eventstore.Page{}); ; {
 		subscribers, next, err := w.Store.Subscribers(ctx, topic, page)
 		if err != nil {
-			return fmt.Errorf("worker: subscribers of %s: %w", topic, err)
+			return nil, fmt.Errorf("worker: subscribers of %s: %w", topic, err)
 		}
-		hints := make([]Message, len(subscribers))
-		for i, s := range subscribers {
-			hints[i] = Message{ID: w.Entropy.ID(), Stream: eventstore.Stream{Tenant: topic.Tenant, ID: s.Execution}}
-			if mutated(CarryEvent) {
-				hints[i].Input = workflow.ExternalEvent{EarlyEvent: workflow.EarlyEvent{ID: e.ID + "#" + hints[i].ID, Kind: e.Type, Key: e.Key, Data: e.Data}}
+		hints := make([]Message, 0, len(subscribers))
+		for _, s := range subscribers {
+			if name, ok := listener(topic, s); ok {
+				triggers = append(triggers, name)
+				continue
 			}
+			m := Message{ID: w.Entropy.ID(), Stream: eventstore.Stream{Tenant: topic.Tenant, ID: s.Execution}}
+			if mutated(CarryEvent) {
+				m.Input = workflow.ExternalEvent{EarlyEvent: workflow.EarlyEvent{ID: e.ID + "#" + m.ID, Kind: e.Type, Key: e.Key, Data: e.Data}}
+			}
+			hints = append(hints, m)
 		}
 		if len(hints) > 0 {
 			if err := w.Inbox.Send(ctx, hints...); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if next == "" {
-			return nil
+			return triggers, nil
 		}
 		page.Cursor = next
 	}

@@ -16,7 +16,7 @@ import (
 const (
 	queueInbox = "inbox"
 	queueTasks = "tasks/" // and the worker class
-	queueFeed  = "feed"
+	queueFeed  = "feed"   // and starts by triggers: queueTriggers
 )
 
 // UndeliverableError says that a dead letter cannot be sent again.
@@ -40,7 +40,7 @@ func LetterInput(d eventstore.DeadLetter) workflow.Input {
 }
 
 // Redeliver sends a dead letter again, and removes it once that is done: a message to its execution by ask, which returns when it is safe; a task by
-// repairing its execution; emitted events by emitting them. What an execution would refuse again now is refused here: a *engine.RefusedError,
+// repairing its execution; emitted events by emitting them; a start by its trigger. What an execution would refuse again now is refused here: a *engine.RefusedError,
 // *EndedError or ErrNoExecution. What fails again later is a new dead letter.
 func (w *Worker) Redeliver(ctx context.Context, tenant, id string, ask func(ctx context.Context, s eventstore.Stream, in workflow.Input) error) error {
 	d, err := w.Store.DeadLetter(ctx, tenant, id)
@@ -55,6 +55,8 @@ func (w *Worker) Redeliver(ctx context.Context, tenant, id string, ask func(ctx 
 		err = w.redeliverTask(ctx, s)
 	case d.Queue == queueFeed:
 		err = w.emitAgain(ctx, s, d)
+	case d.Queue == queueTriggers:
+		err = w.startAgain(ctx, tenant, d)
 	default:
 		err = &UndeliverableError{d.ID, "its queue " + strconv.Quote(d.Queue) + " is not known"}
 	}

@@ -27,6 +27,7 @@ func (w *Worker) Emit(ctx context.Context, s eventstore.Stream, c eventstore.Com
 	if err != nil {
 		return fmt.Errorf("worker: events of %s at %d: %w", s, c.First, err)
 	}
+	from := &sender{stream: s, correlation: b.Correlation}
 	for _, r := range b.Recorded(c.First) {
 		e, emitted := r.Event.(workflow.EventEmitted)
 		if !emitted {
@@ -37,7 +38,7 @@ func (w *Worker) Emit(ctx context.Context, s eventstore.Stream, c eventstore.Com
 		if source == "" {
 			source = b.Workflow
 		}
-		if err := w.Publish(ctx, s.Tenant, Event{ID: id, Type: e.Kind, Key: e.Key, Source: source, From: "bus", Data: e.Data}); err != nil {
+		if err := w.publish(ctx, s.Tenant, Event{ID: id, Type: e.Kind, Key: e.Key, Source: source, From: "bus", Data: e.Data}, from); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ func (w *Worker) Redrive(ctx context.Context, r RedriveRequest) (Started, error)
 			return Started{}, err
 		}
 	}
-	start.Key = r.Key
+	start.Key, start.Origin.Chain = r.Key, created.Origin.Chain
 	return w.launch(ctx, start, func(first workflow.WorkflowCreated) bool {
 		return first.Origin.Redrive != nil && first.Origin.Redrive.Of == r.Stream.ID && sameInput(first.Input, start.Input)
 	})

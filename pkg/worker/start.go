@@ -26,6 +26,9 @@ type StartRequest struct {
 	Labels      []workflow.Label
 	// By is who asks.
 	By string
+	// triggered says that a trigger asks: an execution of the key is the same whatever its input, for what a trigger makes of an event may change
+	// with the version.
+	triggered bool
 }
 
 // Started says which execution a request led to.
@@ -51,10 +54,30 @@ func (e *KeyReusedError) Error() string {
 // repeat sends the work again.
 func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
 	id := w.ExecutionID(r)
-	d, err := w.Programs.Resolve(ctx, r.Tenant, r.Workflow, r.Version, id)
+	to, err := w.choose(ctx, r, id)
 	if err != nil {
 		return Started{}, err
 	}
+	return w.startAs(ctx, r, to, id, workflow.Origin{})
+}
+
+// chosen is the version of a workflow that a start gets.
+type chosen struct {
+	*engine.Program
+	definition eventstore.Definition
+}
+
+func (w *Worker) choose(ctx context.Context, r StartRequest, id string) (*chosen, error) {
+	d, err := w.Programs.Resolve(ctx, r.Tenant, r.Workflow, r.Version, id)
+	if err != nil {
+		return nil, err
+	}
+	program, err := w.Programs.Load(ctx, r.Tenant, r.Workflow, d.Version)
+	return &chosen{program, d}, err
+}
+
+// startAs starts an execution of a version under an ID.
+func (w *Worker) startAs(ctx context.Context, r StartRequest, to *chosen, id string, origin workflow.Origin) (Started, error) {
 	if len(r.Input) == 0 {
 		r.Input = workflow.Value("{}")
 	}
@@ -62,23 +85,19 @@ func (w *Worker) Start(ctx context.Context, r StartRequest) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
-	start := workflow.Start{Execution: id, Tenant: r.Tenant, Workflow: r.Workflow, Definition: strconv.FormatUint(d.Version, 10), Hash: d.Hash.String(),
-		Correlation: r.Correlation, Key: r.Key, By: r.By, Labels: r.Labels}
+	start := workflow.Start{Execution: id, Tenant: r.Tenant, Workflow: r.Workflow, Definition: strconv.FormatUint(to.definition.Version, 10), Hash: to.definition.Hash.String(),
+		Correlation: r.Correlation, Key: r.Key, By: r.By, Labels: r.Labels, Origin: origin}
 	if start.Correlation == "" {
 		start.Correlation = id
 	}
-	program, err := w.program(ctx, start.Tenant, start.Workflow, start.Definition)
-	if err != nil {
-		return Started{}, err
-	}
-	if misfit := w.schemas.Check(program.Definition().Input, input, "input.invalid", "the input"); misfit != nil {
+	if misfit := w.schemas.Check(to.Definition().Input, input, "input.invalid", "the input"); misfit != nil {
 		return Started{}, misfit
 	}
-	if start.Input, err = w.input(ctx, start, program, input); err != nil {
+	if start.Input, err = w.input(ctx, start, to.Program, input); err != nil {
 		return Started{}, err
 	}
 	return w.launch(ctx, start, func(first workflow.WorkflowCreated) bool {
-		return first.Workflow == start.Workflow && sameInput(first.Input, start.Input)
+		return first.Workflow == start.Workflow && (r.triggered || sameInput(first.Input, start.Input))
 	})
 }
 

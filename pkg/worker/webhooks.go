@@ -2,9 +2,10 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -19,55 +20,104 @@ func (e *WebhookTakenError) Error() string {
 	return fmt.Sprintf("the webhook path %s belongs to workflow %q: give each webhook of a tenant a path of its own", e.Path, e.Workflow)
 }
 
-// checkWebhooks looks through the newest versions of the tenant's other workflows for the paths of a definition's webhooks. Two deploys at the
-// same moment can miss each other: whoever takes the requests must still choose.
-func (w *Worker) checkWebhooks(ctx context.Context, tenant string, def *workflow.Definition) error {
-	ours := map[string]bool{}
-	for _, t := range def.Triggers {
-		if t.Webhook != nil {
-			ours[t.Webhook.Path] = true
-		}
-	}
-	if len(ours) == 0 {
-		return nil
-	}
-	for page := (eventstore.Page{}); ; {
-		list, next, err := w.Programs.Workflows(ctx, tenant, page)
-		if err != nil {
-			return err
-		}
-		for _, d := range list {
-			if d.Workflow == def.Name {
-				continue
-			}
-			triggers, err := w.triggersOf(ctx, d)
-			if err != nil {
-				return err
-			}
-			for _, t := range triggers {
-				if t.Webhook != nil && ours[t.Webhook.Path] {
-					return &WebhookTakenError{Path: t.Webhook.Path, Workflow: d.Workflow}
-				}
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		page.Cursor = next
-	}
+// ErrNoWebhook says that no workflow has a webhook at an address.
+var ErrNoWebhook = errors.New("worker: there is no webhook at this address")
+
+// Hook is the webhook that a request is for. It says how the sender has to prove itself; whoever serves the request checks that before Take.
+type Hook struct {
+	Workflow string
+	Trigger  *workflow.WebhookTrigger
+
+	request StartRequest
+	to      *chosen
+	id      string
 }
 
-// triggersOf reads the triggers of a version; a list of workflows comes without what they are.
-func (w *Worker) triggersOf(ctx context.Context, d eventstore.Definition) ([]workflow.Trigger, error) {
-	d, err := w.Programs.definitions.Definition(ctx, d.Tenant, d.Workflow, d.Version)
+// Webhook finds the webhook at an address of a tenant for a request, which has the ID of its delivery: a split alias gives repeats of it the same version.
+// It costs a query and, if there is one, a read of the alias and of the version. Of several workflows that got the address at the same
+// moment, the first by name has it. The error is ErrNoWebhook if there is none, or its workflow is switched off.
+func (w *Worker) Webhook(ctx context.Context, tenant, address, delivery string) (*Hook, error) {
+	names, err := w.listeners(ctx, eventstore.Topic{Tenant: tenant, Type: hookType, Key: address})
+	var invalid *eventstore.InvalidError
+	var limit *eventstore.LimitError
+	if errors.As(err, &invalid) || errors.As(err, &limit) {
+		return nil, ErrNoWebhook
+	}
 	if err != nil {
 		return nil, err
 	}
-	var def struct {
-		Triggers []workflow.Trigger `json:"triggers"`
+	for _, name := range names {
+		if h, err := w.hookOf(ctx, tenant, name, address, delivery); !errors.Is(err, ErrNoWebhook) {
+			return h, err
+		}
 	}
-	if err := json.Unmarshal(d.Bytes, &def); err != nil {
-		return nil, fmt.Errorf("worker: read %s: %w", d, err)
+	return nil, ErrNoWebhook
+}
+
+// hookOf is the webhook that a workflow has at an address, or ErrNoWebhook.
+func (w *Worker) hookOf(ctx context.Context, tenant, name, address, delivery string) (*Hook, error) {
+	r := StartRequest{Tenant: tenant, Workflow: name, Key: hookKey(address, delivery), By: "webhook" + address, triggered: true}
+	to, id, err := w.meant(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	return def.Triggers, nil
+	if to == nil {
+		return nil, fmt.Errorf("%w: workflow %s is switched off", ErrNoWebhook, name)
+	}
+	for i := range to.Definition().Triggers {
+		if t := to.Definition().Triggers[i].Webhook; t != nil && t.Address() == address {
+			return &Hook{Workflow: name, Trigger: t, request: r, to: to, id: id}, nil
+		}
+	}
+	return nil, ErrNoWebhook
+}
+
+// hookKey is the idempotency key of what a delivery starts.
+func hookKey(address, delivery string) string { return "webhook" + address + "/" + delivery }
+
+// HookRequest is one verified request.
+type HookRequest struct {
+	// ID is the same for a repeat.
+	ID string
+	// Before is the ID that it would have had if it had come a little earlier, for requests that are told apart by what they say and when; empty: none.
+	Before string
+	// Since is the time from which on an execution that a request with the ID Before started is that of this one.
+	Since int64
+	// Type is what the sender calls the event.
+	Type string
+	Data workflow.Payload
+}
+
+// Take starts the execution that a verified request to a webhook asks for, once for each delivery. One that cannot be started as things are, for its
+// trigger is wrong or its input is refused, is kept as a dead letter, and the error is a *workflow.Error.
+func (w *Worker) Take(ctx context.Context, h *Hook, d HookRequest) (Started, error) {
+	if d.Before != "" {
+		r := h.request
+		r.Key = hookKey(h.Trigger.Address(), d.Before)
+		s := eventstore.Stream{Tenant: r.Tenant, ID: w.ExecutionID(r)}
+		first, err := w.History(ctx, s, 0, 1)
+		if err != nil && !errors.Is(err, ErrNoExecution) {
+			return Started{}, err
+		}
+		if len(first) > 0 && first[0].At >= d.Since {
+			return Started{Execution: s.ID, Workflow: h.Workflow, Existed: true}, nil
+		}
+	}
+	e := Event{ID: d.ID, Type: d.Type, Source: h.Trigger.Address(), From: "webhook", Data: d.Data}
+	started, err := w.startHook(ctx, h, e)
+	var typed *workflow.Error
+	if errors.As(err, &typed) && !typed.Retryable {
+		err = errors.Join(err, w.buryStart(ctx, h.request.Tenant, occasion{Workflow: h.Workflow, Address: h.Trigger.Address(), Event: e}, err))
+	}
+	return started, err
+}
+
+func (w *Worker) startHook(ctx context.Context, h *Hook, e Event) (Started, error) {
+	input, wrong := engine.Hooked(h.Trigger, workflow.EarlyEvent{ID: e.ID, Kind: e.Type, Source: e.Source, From: e.From, Data: e.Data, ReceivedAt: w.Clock.Now()})
+	if wrong != nil {
+		return Started{}, fmt.Errorf("worker: webhook %s of %s: %w", h.Trigger.Path, h.Workflow, wrong)
+	}
+	r := h.request
+	r.Input = input.JSON
+	return w.startAs(ctx, r, h.to, h.id, workflow.Origin{})
 }

@@ -1,5 +1,7 @@
 package workflow
 
+import "strings"
+
 // FormatV1 is the version of the compiled form that this package describes.
 const FormatV1 = 1
 
@@ -503,6 +505,18 @@ type WebhookTrigger struct {
 	Verify Verify    `json:"verify"`
 	Input  *Template `json:"input,omitempty"` // nil: the request's body
 }
+
+// Address is the path that requests of the webhook are sent to, below the address of the API: the path of the trigger, which begins with /hooks
+// whether that is written or not.
+func (t *WebhookTrigger) Address() string {
+	if strings.HasPrefix(t.Path, hooks+"/") {
+		return t.Path
+	}
+	return hooks + t.Path
+}
+
+// hooks is where the paths of all webhooks begin.
+const hooks = "/hooks"
 
 // Verify says how a webhook's sender proves itself. The fields name secrets, never values.
 type Verify struct {

@@ -30,6 +30,8 @@ type Origin struct {
 	Continues *Continues `json:"continues,omitempty" cbor:"3,keyasint,omitempty"`
 	// Shard is set for an execution that runs some items of a large foreach of its parent.
 	Shard *Shard `json:"shard,omitempty" cbor:"4,keyasint,omitempty"`
+	// Chain is how many executions stand before this one, each started by an event that the one before emitted: 0 if none does.
+	Chain int `json:"chain,omitempty" cbor:"5,keyasint,omitempty"`
 }
 
 // Parent is who waits for an execution's end.

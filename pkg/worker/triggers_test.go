@@ -1,0 +1,336 @@
+package worker
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/wovyr/wovyr/pkg/dsl"
+	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/workflow"
+)
+
+// executions are all there are of a workflow, oldest first.
+func (r *rig) executions(name string) (list []*Snapshot) {
+	r.Helper()
+	rows, _, err := r.store.List(r.Context(), tenant, eventstore.Filter{Workflow: name}, eventstore.Page{})
+	require.NoError(r, err)
+	for i := len(rows) - 1; i >= 0; i-- {
+		list = append(list, r.see(rows[i].Stream))
+	}
+	return list
+}
+
+func (r *rig) publish(e Event) {
+	r.Helper()
+	r.pass(time.Second) // lists are in the order of starts
+	if e.Data.IsZero() {
+		e.Data = workflow.Inline(workflow.Value(`{}`))
+	}
+	require.NoError(r, r.Publish(r.Context(), tenant, e))
+}
+
+func orderPlaced(id, data string) Event {
+	return Event{ID: id, Type: "OrderPlaced", Source: "shop", Data: workflow.Inline(workflow.Value(data))}
+}
+
+// TestAnEventStartsWorkflows: an event starts one execution of each workflow that has a trigger for it, once, however often it comes, and with the input that the
+// trigger makes of it.
+func TestAnEventStartsWorkflows(t *testing.T) {
+	r := newRig(t)
+	for name, trigger := range map[string]string{
+		"all":      "{ type: OrderPlaced }",
+		"large":    "{ type: OrderPlaced, match: event.data.total > 100, input: { sum: '${ event.data.total }', from: '${ event.source }', id: '${ event.id }' } }",
+		"shop":     "{ type: OrderPlaced, source: shop }",
+		"desk":     "{ type: OrderPlaced, source: desk }",
+		"otherone": "{ type: OrderCancelled }",
+		"twofold":  "{ type: OrderPlaced, input: { n: 1 } }, event2",
+	} {
+		triggers := "[ { event: " + trigger + " } ]"
+		if first, two := strings.CutSuffix(trigger, ", event2"); two {
+			triggers = "[ { event: " + first + " }, { event: { type: OrderPlaced, input: { n: 2 } } } ]"
+		}
+		r.define("name: " + name + "\ntriggers: " + triggers + "\nsteps:\n  a: { function: std.echo, with: { v: '${ input }' } }\noutput: '${ steps.a.output.v }'")
+	}
+	for range 3 {
+		r.publish(orderPlaced("1", `{"total":50}`))
+		r.publish(orderPlaced("2", `{"total":500}`))
+		r.settle()
+	}
+	outputs := func(name string) (list []string) {
+		for _, s := range r.executions(name) {
+			require.Equal(t, "completed", Outcome(s.State))
+			list = append(list, s.Output.JSON.String())
+		}
+		return list
+	}
+	require.Equal(t, []string{`{"total":50}`, `{"total":500}`}, outputs("all"))
+	require.Equal(t, []string{`{"from":"shop","id":"2","sum":500}`}, outputs("large"))
+	require.Len(t, outputs("shop"), 2)
+	require.Empty(t, outputs("desk"))
+	require.Empty(t, outputs("otherone"))
+	require.Equal(t, []string{`{"n":1}`, `{"n":1}`}, outputs("twofold"), "the first trigger that fits")
+	require.Empty(t, r.letters())
+	created, err := r.Created(t.Context(), stream(r.executions("large")[0].Execution))
+	require.NoError(t, err)
+	require.Equal(t, "event/shop", created.By)
+}
+
+// TestATriggerThatFails: a trigger that cannot be evaluated, and an input that the workflow refuses, are dead letters with their cause; the others start. Sent
+// again after the workflow was mended, the letter starts what it was about.
+func TestATriggerThatFails(t *testing.T) {
+	r := newRig(t)
+	const steps = "\nsteps:\n  a: { function: std.echo }"
+	r.define("name: good\ntriggers: [ { event: { type: OrderPlaced } } ]" + steps)
+	r.define("name: match\ntriggers: [ { event: { type: OrderPlaced, match: event.data.total > 1 } } ]" + steps)
+	r.define("name: input\ntriggers: [ { event: { type: OrderPlaced, input: '${ event.data.order.id }' } } ]" + steps)
+	r.define("name: schema\ninput: { schema: { type: object, required: [ total ] } }\ntriggers: [ { event: { type: OrderPlaced } } ]" + steps)
+	for range 2 {
+		r.publish(orderPlaced("1", `{"n":1}`))
+	}
+	require.Len(t, r.executions("good"), 1)
+	letters := map[string]eventstore.DeadLetter{}
+	for _, d := range r.letters() {
+		letters[d.ID] = d
+	}
+	require.Len(t, letters, 3)
+	for name, code := range map[string]string{"match": "expression.missing", "input": "expression.missing", "schema": "input.invalid"} {
+		d := letters["start/"+name+"/1"]
+		require.Equal(t, code, d.Code, "%s: %s", name, d.Cause)
+		require.Equal(t, "triggers", d.Queue)
+		var typed *workflow.Error
+		require.ErrorAs(t, r.Redeliver(t.Context(), tenant, d.ID, nil), &typed, "nothing has changed")
+	}
+	require.Len(t, r.letters(), 3)
+	r.define("name: match\ntriggers: [ { event: { type: OrderPlaced, match: event.data.n == 1 } } ]" + steps)
+	require.NoError(t, r.Redeliver(t.Context(), tenant, "start/match/1", nil))
+	require.Len(t, r.executions("match"), 1)
+	require.Len(t, r.letters(), 2)
+}
+
+// TestTheVersionThatAnEventStarts is the one that a start without a version gets: the newest, or what the alias live names; a workflow whose alias is
+// switched off is started by nothing.
+func TestTheVersionThatAnEventStarts(t *testing.T) {
+	r := newRig(t)
+	version := func(trigger string) {
+		r.define("name: flow\ntriggers: [ " + trigger + " ]\nsteps:\n  a: { value: '${ input }' }\noutput: '${ steps.a.output }'")
+	}
+	inputs := func() (list []string) {
+		r.settle()
+		for _, s := range r.executions("flow") {
+			list = append(list, s.Output.JSON.String())
+		}
+		return list
+	}
+	alias := func(revision uint64, targets ...eventstore.Target) {
+		require.NoError(t, r.store.PutAlias(t.Context(), eventstore.Alias{Tenant: tenant, Workflow: "flow", Name: "live", Revision: revision, Targets: targets}))
+	}
+	version("{ event: { type: OrderPlaced, input: 1 } }")
+	r.publish(orderPlaced("1", `{}`))
+	version("{ event: { type: OrderPlaced, input: 2 } }")
+	r.publish(orderPlaced("1", `{}`)) // the same event, now with another input: it has started already
+	r.publish(orderPlaced("2", `{}`))
+	require.Equal(t, []string{"1", "2"}, inputs())
+	version("{ event: { type: Other } }")
+	r.publish(orderPlaced("3", `{}`))
+	require.Len(t, inputs(), 2, "the newest has no such trigger")
+	alias(1, eventstore.Target{Version: 1, Weight: 1})
+	r.publish(orderPlaced("4", `{}`))
+	require.Equal(t, []string{"1", "2", "1"}, inputs(), "live is the first again")
+	alias(2)
+	r.publish(orderPlaced("5", `{}`))
+	require.Len(t, inputs(), 3, "switched off")
+	alias(3, eventstore.Target{Version: 1, Weight: 1}, eventstore.Target{Version: 3, Weight: 1})
+	const n = 40
+	for i := range n {
+		r.publish(orderPlaced(fmt.Sprint("s", i), `{}`))
+	}
+	half := len(inputs()) - 3
+	require.Greater(t, half, n/4)
+	require.Less(t, half, n*3/4, "half of them get a version without the trigger")
+	require.Empty(t, r.letters())
+}
+
+// TestWorkflowsThatStartEachOther: what an execution emits starts others, which go on with its correlation; a loop ends with a dead letter.
+func TestWorkflowsThatStartEachOther(t *testing.T) {
+	r := newRig(t)
+	emit := func(name, by, kind string, wrapped bool) {
+		steps := "\nsteps:\n  e: { emit: { type: " + kind + ", data: { n: '${ input.n + 1 }' } } }"
+		if wrapped {
+			r.define("name: " + name + "-child" + steps)
+			steps = "\nsteps:\n  c: { workflow: { name: " + name + "-child, with: '${ input }' } }"
+		}
+		r.define("name: " + name + "\ntriggers: [ { event: { type: " + by + " } } ]" + steps)
+	}
+	emit("ping", "Ping", "Pong", false)
+	emit("pong", "Pong", "Ping", true) // a child is as far down as its parent
+	r.publish(Event{ID: "first", Type: "Ping", Source: "test", Data: workflow.Inline(workflow.Value(`{"n":0}`))})
+	emitted := map[eventstore.Stream]int{}
+	for moved := true; moved; {
+		r.settle()
+		moved = false
+		rows, _, err := r.store.List(t.Context(), tenant, eventstore.Filter{}, eventstore.Page{})
+		require.NoError(t, err)
+		for _, row := range rows {
+			commits := r.commits(row.Stream)
+			for _, c := range commits[emitted[row.Stream]:] {
+				require.NoError(t, r.Emit(t.Context(), row.Stream, c))
+				require.NoError(t, r.Emit(t.Context(), row.Stream, c))
+				moved = true
+			}
+			emitted[row.Stream] = len(commits)
+		}
+	}
+	pings, pongs := r.executions("ping"), r.executions("pong")
+	require.Len(t, append(pings, pongs...), MaxChain+1)
+	letters := r.letters()
+	require.Len(t, letters, 1)
+	require.Equal(t, "trigger.chain", letters[0].Code)
+	for _, s := range append(pings, pongs...) {
+		require.Equal(t, pings[0].Correlation, s.Correlation)
+	}
+}
+
+// TestTooManyWorkflowsForOneType: one more than an event may start is refused when it is deployed; one that got past that is not started, and said.
+func TestTooManyWorkflowsForOneType(t *testing.T) {
+	r := newRig(t)
+	document := func(i int, kind string) *workflow.Definition {
+		def, diagnostics := dsl.Compile("test.yaml", fmt.Appendf(nil, "dsl: wovyr/v1\nname: flow-%03d\ntriggers: [ { event: { type: %s } } ]\nsteps:\n  a: { value: 1 }", i, kind))
+		require.NotNil(t, def, "%v", diagnostics)
+		return def
+	}
+	for i := range MaxTriggered {
+		_, _, err := r.Deploy(t.Context(), tenant, document(i, "Many"))
+		require.NoError(t, err)
+	}
+	_, _, err := r.Deploy(t.Context(), tenant, document(500, "Many"))
+	var crowded *CrowdedError
+	require.ErrorAs(t, err, &crowded)
+	require.Equal(t, CrowdedError{Type: "Many", Limit: MaxTriggered}, *crowded)
+	_, _, err = r.Deploy(t.Context(), tenant, document(7, "Few"))
+	require.NoError(t, err)
+	_, _, err = r.Deploy(t.Context(), tenant, document(500, "Many"))
+	require.NoError(t, err, "one of them listens to something else now")
+	past := document(501, "Many") // deployed at the same moment: it did not see the other
+	require.NoError(t, r.listen(t.Context(), tenant, past))
+	r.publish(Event{ID: "1", Type: "Many"})
+	require.Len(t, r.letters(), 1)
+	require.Equal(t, "start/flow-501/1", r.letters()[0].ID)
+	rows, _, err := r.store.List(t.Context(), tenant, eventstore.Filter{}, eventstore.Page{Limit: 500})
+	require.NoError(t, err)
+	require.Len(t, rows, MaxTriggered)
+}
+
+// TestEventsWithoutAKeyNeverRunFull: events that only start workflows are about nothing in particular, and any number of them can come.
+func TestEventsWithoutAKeyNeverRunFull(t *testing.T) {
+	r := newRig(t)
+	r.define("name: flow\ntriggers: [ { event: { type: OrderPlaced, match: event.data.n > 2000 } } ]\nsteps:\n  a: { value: 1 }")
+	for i := range eventstore.MaxKeptEvents + 10 {
+		r.publish(orderPlaced(fmt.Sprint(i), `{"n":1}`))
+	}
+	require.Empty(t, r.executions("flow"))
+}
+
+// TestLargeEventData: a trigger looks at the whole of what an execution emitted by reference, and hands on what its workflow reads.
+func TestLargeEventData(t *testing.T) {
+	r := newRig(t)
+	r.define("name: one\nsteps:\n  a: { function: std.echo, with: { text: '${ input.text }', n: 7 } }\n  e: { emit: { type: Big, data: '${ steps.a.output }' } }")
+	r.define("name: two\ntriggers: [ { event: { type: Big, match: event.data.n == 7 } } ]\nsteps:\n  a: { value: '${ input.n }' }\n  b: { function: std.echo, with: { text: '${ input.text }' } }\noutput: '${ steps.a.output }'")
+	s := r.begin("one", `{"text":"`+strings.Repeat("x", 300<<10)+`"}`)
+	r.settle()
+	for _, c := range r.commits(s) {
+		require.NoError(t, r.Emit(t.Context(), s, c))
+	}
+	r.settle()
+	require.Empty(t, r.letters())
+	started := r.executions("two")
+	require.Len(t, started, 1)
+	require.Equal(t, "7", started[0].Output.JSON.String())
+}
+
+// TestWebhooksOfWorkflows: the address leads to the workflow whose version has it, each delivery starts one execution, and what cannot be started is kept.
+func TestWebhooksOfWorkflows(t *testing.T) {
+	r := newRig(t)
+	hook := func(path, more string) string {
+		return "{ webhook: { path: " + path + ", verify: { bearer: k }" + more + " } }"
+	}
+	define := func(name, trigger string) {
+		r.define("name: " + name + "\ntriggers: [ " + trigger + " ]\nsteps:\n  a: { value: '${ input }' }\noutput: '${ steps.a.output }'")
+	}
+	take := func(address string, d HookRequest) (Started, error) {
+		h, err := r.Webhook(t.Context(), tenant, address, d.ID)
+		if err != nil {
+			return Started{}, err
+		}
+		return r.Take(t.Context(), h, d)
+	}
+	body := func(text string) workflow.Payload { return workflow.Inline(workflow.Value(text)) }
+	define("plain", hook("/hooks/plain", ""))
+	define("short", hook("/short", ", input: { is: '${ event.type }', what: '${ event.data.n }' }"))
+	for _, address := range []string{"/hooks/nobody", "/hooks", "/plain", "/hooks/" + strings.Repeat("x", 5000), "/hooks/\xff"} {
+		_, err := take(address, HookRequest{ID: "1"})
+		require.ErrorIs(t, err, ErrNoWebhook, "%q", address)
+	}
+	first, err := take("/hooks/plain", HookRequest{ID: "1", Data: body(`[1]`)})
+	require.NoError(t, err)
+	again, err := take("/hooks/plain", HookRequest{ID: "1", Data: body(`[2]`)})
+	require.NoError(t, err)
+	require.Equal(t, Started{Execution: first.Execution, Workflow: "plain", Definition: "1", Existed: true}, again)
+	other, err := take("/hooks/plain", HookRequest{ID: "2", Data: body(`[1]`)})
+	require.NoError(t, err)
+	require.NotEqual(t, first.Execution, other.Execution)
+	_, err = take("/hooks/short", HookRequest{ID: "1", Type: "push", Data: body(`{"n":3}`)})
+	require.NoError(t, err)
+	r.settle()
+	require.Equal(t, `[1]`, r.ended(stream(first.Execution), "completed").Output.JSON.String())
+	require.Equal(t, `{"is":"push","what":3}`, r.executions("short")[0].Output.JSON.String())
+
+	// What cannot be started as things are is kept, and starts once they are mended.
+	var typed *workflow.Error
+	_, err = take("/hooks/short", HookRequest{ID: "x/9", Data: body(`{"m":3}`)})
+	require.ErrorAs(t, err, &typed)
+	require.Equal(t, "expression.missing", typed.Code)
+	require.Len(t, r.letters(), 1)
+	define("short", hook("/short", ", input: '${ event.data.m }'"))
+	require.NoError(t, r.Redeliver(t.Context(), tenant, r.letters()[0].ID, nil))
+	r.settle()
+	require.Equal(t, `3`, r.executions("short")[1].Output.JSON.String())
+
+	// A body without an ID is told apart by what it says and when: it is the one before if that came in time.
+	d := HookRequest{ID: "hash@2", Before: "hash@1", Since: r.now, Data: body(`7`)}
+	before, err := take("/hooks/plain", HookRequest{ID: "hash@1", Data: body(`7`)})
+	require.NoError(t, err)
+	found, err := take("/hooks/plain", d)
+	require.NoError(t, err)
+	require.Equal(t, before.Execution, found.Execution)
+	r.pass(time.Minute)
+	d.Since = r.now
+	fresh, err := take("/hooks/plain", d)
+	require.NoError(t, err)
+	require.NotEqual(t, before.Execution, fresh.Execution)
+
+	// Two that took one path at the same moment: the first by name has it, as long as it has.
+	twin, diagnostics := dsl.Compile("test.yaml", []byte("dsl: wovyr/v1\nname: another\ntriggers: [ "+hook("/hooks/plain", "")+" ]\nsteps:\n  a: { value: 1 }"))
+	require.NotNil(t, twin, "%v", diagnostics)
+	_, _, err = r.Deploy(t.Context(), tenant, twin)
+	var taken *WebhookTakenError
+	require.ErrorAs(t, err, &taken)
+	require.Equal(t, "plain", taken.Workflow)
+	require.NoError(t, r.listen(t.Context(), tenant, twin))
+	_, err = take("/hooks/plain", HookRequest{ID: "3"})
+	require.NoError(t, err, "a deploy that was cut off takes nothing")
+	text, err := json.Marshal(twin)
+	require.NoError(t, err)
+	require.NoError(t, r.store.PutDefinition(t.Context(), eventstore.Definition{Tenant: tenant, Workflow: "another", Version: 1, Bytes: text}))
+	won, err := take("/hooks/plain", HookRequest{ID: "4"})
+	require.NoError(t, err)
+	require.Equal(t, "another", won.Workflow)
+
+	require.NoError(t, r.store.PutAlias(t.Context(), eventstore.Alias{Tenant: tenant, Workflow: "short", Name: "live", Revision: 1}))
+	_, err = take("/hooks/short", HookRequest{ID: "2", Data: body(`{"m":3}`)})
+	require.ErrorIs(t, err, ErrNoWebhook, "switched off")
+}
