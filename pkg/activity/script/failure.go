@@ -46,15 +46,34 @@ const maxSourceLine = 120
 // frame is how the engine writes a place of the script in a stack.
 var frame = regexp.MustCompile(`script\.js:(\d+):(\d+)`)
 
+// source is a script as errors show it: secrets that expressions put into it are masked before a line is cut out of it.
+type source struct {
+	script string
+	mask   func(string) string
+}
+
+// line is one line of the script, cut to what stands in an error. n counts from 1.
+func (s source) line(n int) string {
+	lines := strings.Split(s.mask(s.script), "\n")
+	if len(lines) != strings.Count(s.script, "\n")+1 {
+		return "" // a secret of several lines is gone, and with it the place
+	}
+	text := strings.TrimSpace(lines[n-1])
+	if len(text) > maxSourceLine {
+		text = strings.ToValidUTF8(text[:maxSourceLine], "") + "…"
+	}
+	return text
+}
+
 // placeIn finds the innermost place of the script in a stack. The script starts on the second line of what the engine sees.
-func placeIn(stack, script string) place {
+func placeIn(stack string, s source) place {
 	m := frame.FindStringSubmatch(stack)
 	if m == nil {
 		return place{}
 	}
 	line, _ := strconv.Atoi(m[1])
 	column, _ := strconv.Atoi(m[2])
-	lines := strings.Split(script, "\n")
+	lines := strings.Split(s.script, "\n")
 	if line--; line < 1 {
 		return place{}
 	}
@@ -62,11 +81,7 @@ func placeIn(stack, script string) place {
 		line = len(lines)
 		column = utf8.RuneCountInString(lines[line-1]) + 1
 	}
-	source := strings.TrimSpace(lines[line-1])
-	if len(source) > maxSourceLine {
-		source = strings.ToValidUTF8(source[:maxSourceLine], "") + "…"
-	}
-	return place{Line: line, Column: column, Source: source}
+	return place{Line: line, Column: column, Source: s.line(line)}
 }
 
 // thrown is what the engine says of an error.
@@ -85,7 +100,7 @@ type thrown struct {
 var errorCode = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // scriptError makes the typed error of one that was thrown, or found in the syntax, in a script.
-func scriptError(code string, t thrown, script string) *activity.Error {
+func scriptError(code string, t thrown, script source) *activity.Error {
 	at := placeIn(t.Stack, script)
 	if code == CodeError && errorCode.MatchString(t.Code) {
 		if t.Message == "" {

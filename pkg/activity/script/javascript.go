@@ -186,7 +186,8 @@ func holdsLargeNumber(text []byte) bool {
 }
 
 // refused makes the error of a run that the engine did not end well.
-func (c *cell) refused(status int, text []byte, script string) error {
+func (c *cell) refused(status int, text []byte, js string) error {
+	script := source{js, c.task.Masked}
 	var t thrown
 	if err := json.Unmarshal(text, &t); err != nil {
 		t = thrown{Error: true, Message: "an error that cannot be described"}
