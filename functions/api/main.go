@@ -17,8 +17,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(p.HTTP(func(tenant string) http.Handler {
-		s := &api.Server{Worker: p.Worker, Ask: p.Ask, Tenant: tenant, Tokens: p.Tokens, Log: p.Log}
+	lambda.Start(p.HTTP(func(c aws.Caller) http.Handler {
+		s := &api.Server{Worker: p.Worker, Ask: p.Ask, Tenant: c.Tenant, Principal: c.Principal, Tokens: p.Tokens, Log: p.Log}
 		return s.Handler()
 	}))
 }

@@ -136,6 +136,8 @@ steps:
 	id := s.start(parent, `{}`)
 	s.output(s.ended(id, "completed"), `{"good":42,"bad":"none"}`)
 	s.verified(id)
+	s.output(s.ended(id+"/good/1", "completed"), `{"twice":42}`) // an ID with slashes gets through every gateway
+	s.verified(id + "/good/1")
 }
 
 func cancels(s *story) {

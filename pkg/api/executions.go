@@ -24,7 +24,7 @@ func (s *Server) start(r *http.Request) (answer, error) {
 	if in.Workflow == "" {
 		return answer{}, problem(http.StatusBadRequest, "body", "workflow is missing", `write {"workflow": "name", "input": …}`)
 	}
-	req := worker.StartRequest{Tenant: s.Tenant, Workflow: in.Workflow, Version: in.Version, Key: in.Key, Input: workflow.Value(in.Input), Correlation: in.Correlation}
+	req := worker.StartRequest{Tenant: s.Tenant, Workflow: in.Workflow, Version: in.Version, Key: in.Key, Input: workflow.Value(in.Input), Correlation: in.Correlation, By: s.by("")}
 	for key, value := range in.Labels { // order-free: sorted below
 		req.Labels = append(req.Labels, workflow.Label{Key: key, Value: value})
 	}

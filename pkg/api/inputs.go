@@ -38,6 +38,18 @@ func (s *Server) id(given string) string {
 	return given
 }
 
+// by is who sends an input, for the history: whoever the body names, who may stand behind an application, and always the principal
+// who was let in.
+func (s *Server) by(named string) string {
+	switch {
+	case s.Principal == "" || named == s.Principal:
+		return named
+	case named == "":
+		return s.Principal
+	}
+	return named + " (" + s.Principal + ")"
+}
+
 func payload(text json.RawMessage) (workflow.Payload, error) {
 	if len(text) == 0 {
 		return workflow.Payload{}, nil
@@ -107,7 +119,7 @@ func (s *Server) cancel(r *http.Request) (answer, error) {
 	if !slices.Contains([]workflow.CancelMode{workflow.CancelImmediate, workflow.CancelGraceful, workflow.CancelCompensated}, mode) {
 		return answer{}, problem(http.StatusBadRequest, "body", "mode must be immediate, graceful or compensated", "")
 	}
-	return s.ask(r, workflow.Cancel{ID: s.id(in.ID), Origin: workflow.OriginUser, Mode: mode, Reason: in.Reason})
+	return s.ask(r, workflow.Cancel{ID: s.id(in.ID), Origin: workflow.OriginUser, Mode: mode, Reason: in.Reason, By: s.by("")})
 }
 
 func (s *Server) move(r *http.Request) (answer, error) {
@@ -128,7 +140,7 @@ func (s *Server) move(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.ask(r, workflow.OperatorMove{ID: s.id(in.ID), Move: move, Step: in.Step, By: in.By, Output: output, Error: in.Error})
+	return s.ask(r, workflow.OperatorMove{ID: s.id(in.ID), Move: move, Step: in.Step, By: s.by(in.By), Output: output, Error: in.Error})
 }
 
 func (s *Server) decide(r *http.Request) (answer, error) {
@@ -144,7 +156,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	step := r.PathValue("step")
+	step := workflow.Named(r.PathValue("step"))
 	task, open := taskAt(snap.Commands, step)
 	if engine.Took(snap.State, in.ID) {
 		return accepted()
@@ -164,7 +176,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 			return answer{}, wrong
 		}
 	}
-	return s.ask(r, workflow.TaskDecision{ID: s.id(in.ID), Step: step, By: in.By, Verdict: verdict, Answer: data, Comment: in.Comment, To: in.To})
+	return s.ask(r, workflow.TaskDecision{ID: s.id(in.ID), Step: step, By: s.by(in.By), Verdict: verdict, Answer: data, Comment: in.Comment, To: in.To})
 }
 
 func taskAt(commands []workflow.Command, step string) (workflow.AwaitTask, bool) {

@@ -67,7 +67,7 @@ func (s *Server) dropLetter(r *http.Request) (answer, error) {
 	if in.Reason == "" {
 		return answer{}, problem(http.StatusBadRequest, "body", "reason is missing", "a letter that is dropped is gone for good: say why, for the log")
 	}
-	if err := s.Worker.DropLetter(r.Context(), s.Tenant, r.PathValue("letter"), in.By, in.Reason); err != nil {
+	if err := s.Worker.DropLetter(r.Context(), s.Tenant, r.PathValue("letter"), s.by(in.By), in.Reason); err != nil {
 		return answer{}, letterError(r, err)
 	}
 	return accepted()

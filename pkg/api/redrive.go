@@ -26,7 +26,7 @@ func (s *Server) redrive(r *http.Request) (answer, error) {
 	case row.Outcome == "completed":
 		return answer{}, problem(http.StatusConflict, "execution.completed", "the execution completed", "there is nothing to go on with; start a new one")
 	}
-	req := worker.RedriveRequest{Stream: row.Stream, Key: in.Key, Version: in.Version, From: in.From, By: in.By}
+	req := worker.RedriveRequest{Stream: row.Stream, Key: in.Key, Version: in.Version, From: in.From, By: s.by(in.By)}
 	if len(in.Input) > 0 {
 		input, err := payload(in.Input)
 		if err != nil {

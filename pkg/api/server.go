@@ -29,6 +29,9 @@ type Server struct {
 	// Watch returns a channel that is closed when the execution has moved; nil: Wait polls nothing and answers at once.
 	Watch  func(s eventstore.Stream) <-chan struct{}
 	Tenant string
+	// Principal is who the caller is, made sure of by what stands before this server; empty: nobody made sure. It enters the history wherever
+	// an input says who sent it.
+	Principal string
 	// Kinds is what the workers behind this server can run, for warnings at a deploy; nil: it is not known here.
 	Kinds *activity.Registry
 	// Tokens gives what checks the tokens that answers of callbacks come with.
@@ -186,7 +189,7 @@ func (s *Server) problemOf(r *http.Request, err error) *client.Problem {
 	case errors.Is(err, worker.ErrToken):
 		return &client.Problem{Status: http.StatusForbidden, Code: "token", Title: "the callback token is not valid"}
 	case errors.Is(err, worker.ErrNoExecution):
-		return &client.Problem{Status: http.StatusNotFound, Code: "execution.unknown", Title: "there is no execution " + clip(r.PathValue("id"))}
+		return &client.Problem{Status: http.StatusNotFound, Code: "execution.unknown", Title: "there is no execution " + clip(workflow.Named(r.PathValue("id")))}
 	case errors.As(err, &unknown):
 		return &client.Problem{Status: http.StatusNotFound, Code: "workflow.unknown", Title: unknown.Error()}
 	case errors.As(err, &reused):
@@ -247,7 +250,7 @@ func read(r *http.Request, v any) error {
 }
 
 func (s *Server) stream(r *http.Request) eventstore.Stream {
-	return eventstore.Stream{Tenant: s.Tenant, ID: r.PathValue("id")}
+	return eventstore.Stream{Tenant: s.Tenant, ID: workflow.Named(r.PathValue("id"))}
 }
 
 func (s *Server) health(*http.Request) (answer, error) { return ok(map[string]string{"status": "ok"}) }

@@ -26,9 +26,18 @@ func (p *Platform) Ask(ctx context.Context, s eventstore.Stream, in workflow.Inp
 // Tokens returns the tokens of this deployment, whose key is read when it is needed first.
 func (p *Platform) Tokens(ctx context.Context) (worker.Tokens, error) { return p.tokens.get(ctx) }
 
+// Caller is who sent a request, as API Gateway has made sure.
+type Caller struct {
+	// Tenant is whose executions the caller sees.
+	Tenant string
+	// Principal is who it is: the ARN of an IAM user or of a role's session, or the subject of a token. It is empty on routes that anybody may
+	// call, whose requests prove themselves.
+	Principal string
+}
+
 // HTTP makes a Lambda handler of an HTTP handler, behind an HTTP API (payload format 2.0) or a REST API: whichever the event is of. handler is
-// called for each request with the tenant of the caller.
-func (p *Platform) HTTP(handler func(tenant string) http.Handler) func(ctx context.Context, event json.RawMessage) (any, error) {
+// called for each request with its caller.
+func (p *Platform) HTTP(handler func(Caller) http.Handler) func(ctx context.Context, event json.RawMessage) (any, error) {
 	return func(ctx context.Context, event json.RawMessage) (any, error) {
 		var form struct {
 			Version string `json:"version"`
@@ -43,7 +52,7 @@ func (p *Platform) HTTP(handler func(tenant string) http.Handler) func(ctx conte
 	}
 }
 
-func (p *Platform) httpAPI(ctx context.Context, event json.RawMessage, handler func(string) http.Handler) (any, error) {
+func (p *Platform) httpAPI(ctx context.Context, event json.RawMessage, handler func(Caller) http.Handler) (any, error) {
 	var e events.APIGatewayV2HTTPRequest
 	if err := json.Unmarshal(event, &e); err != nil {
 		return nil, fmt.Errorf("aws: the api function got a request that is none: %w", err)
@@ -61,19 +70,24 @@ func (p *Platform) httpAPI(ctx context.Context, event json.RawMessage, handler f
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
 	}
 	var claims map[string]string
-	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
-		claims = a.JWT.Claims
+	var principal string
+	switch a := e.RequestContext.Authorizer; {
+	case a == nil:
+	case a.JWT != nil:
+		claims, principal = a.JWT.Claims, a.JWT.Claims["sub"]
+	case a.IAM != nil:
+		principal = a.IAM.UserARN
 	}
-	tenant, ok := p.tenant(claims)
+	tenant, ok := p.tenant(path, claims)
 	if !ok {
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusForbidden, Headers: problemHeader, Body: noTenant}, nil
 	}
-	w := serve(handler(tenant), r)
+	w := serve(handler(Caller{Tenant: tenant, Principal: principal}), r)
 	body, encoded := bodyOf(w)
 	return events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: plainHeader(w.Header()), Body: body, IsBase64Encoded: encoded}, nil
 }
 
-func (p *Platform) restAPI(ctx context.Context, event json.RawMessage, handler func(string) http.Handler) (any, error) {
+func (p *Platform) restAPI(ctx context.Context, event json.RawMessage, handler func(Caller) http.Handler) (any, error) {
 	var e events.APIGatewayProxyRequest
 	if err := json.Unmarshal(event, &e); err != nil {
 		return nil, fmt.Errorf("aws: the api function got a request that is none: %w", err)
@@ -90,11 +104,11 @@ func (p *Platform) restAPI(ctx context.Context, event json.RawMessage, handler f
 	if err != nil {
 		return events.APIGatewayProxyResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
 	}
-	tenant, ok := p.tenant(nil)
+	tenant, ok := p.tenant(e.Path, nil)
 	if !ok {
 		return events.APIGatewayProxyResponse{StatusCode: http.StatusForbidden, Headers: problemHeader, Body: noTenant}, nil
 	}
-	w := serve(handler(tenant), r)
+	w := serve(handler(Caller{Tenant: tenant, Principal: e.RequestContext.Identity.UserArn}), r)
 	body, encoded := bodyOf(w)
 	return events.APIGatewayProxyResponse{StatusCode: w.status, Headers: plainHeader(w.Header()), Body: body, IsBase64Encoded: encoded}, nil
 }
@@ -104,9 +118,12 @@ const noTenant = `{"status":403,"code":"tenant","title":"your token names no ten
 
 var problemHeader = map[string]string{"Content-Type": "application/problem+json"}
 
-// tenant is whose the caller is.
-func (p *Platform) tenant(claims map[string]string) (string, bool) {
-	if p.config.TenantClaim == "" {
+// callbacks is where the path of a callback begins. Its token says which execution, of which tenant, it answers to.
+const callbacks = "/v1/callbacks/"
+
+// tenant is whose the caller is. A callback comes from whoever has its token, so it needs no claim.
+func (p *Platform) tenant(path string, claims map[string]string) (string, bool) {
+	if p.config.TenantClaim == "" || strings.HasPrefix(path, callbacks) {
 		return p.config.Tenant, true
 	}
 	t := claims[p.config.TenantClaim]
@@ -122,11 +139,11 @@ func request(ctx context.Context, method, path, query string, header http.Header
 		}
 	}
 	u := &url.URL{Path: "/", RawQuery: query}
-	plain, err := url.PathUnescape(path)
-	if err != nil {
-		return nil, fmt.Errorf("the path: %w", err)
+	// REST APIs send the path as it came, HTTP APIs with its escapes undone: then what is no escape is what it looks like.
+	u.Path, u.RawPath = path, ""
+	if plain, err := url.PathUnescape(path); err == nil {
+		u.Path, u.RawPath = plain, path
 	}
-	u.Path, u.RawPath = plain, path
 	r, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("the request: %w", err)

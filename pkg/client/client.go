@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
 // Client calls one server. The zero HTTP client is http.DefaultClient.
@@ -23,6 +25,9 @@ type Client struct {
 
 // ErrUnreachable says that no server answered.
 var ErrUnreachable = errors.New("no Wovyr server answers")
+
+// ErrNotSent says that the transport of Client.HTTP refused to send a request: nothing went out.
+var ErrNotSent = errors.New("the request was not sent")
 
 // maxAnswer bounds the bytes of one answer.
 const maxAnswer = 64 << 20
@@ -55,6 +60,9 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		if of := (*url.Error)(nil); errors.As(err, &of) {
 			err = of.Err // the address is said already
 		}
+		if errors.Is(err, ErrNotSent) {
+			return err
+		}
 		return fmt.Errorf("%w at %s: %w", ErrUnreachable, c.Server, err)
 	}
 	defer res.Body.Close()
@@ -86,7 +94,7 @@ func (c *Client) post(ctx context.Context, path string, in, out any) error {
 	return c.call(ctx, http.MethodPost, path, nil, bytes.NewReader(text), "application/json", out)
 }
 
-func execution(id string) string { return "/v1/executions/" + url.PathEscape(id) }
+func execution(id string) string { return "/v1/executions/" + url.PathEscape(workflow.Segment(id)) }
 
 // Deploy sends a document. A refused one is a *Problem with diagnostics.
 func (c *Client) Deploy(ctx context.Context, file string, document []byte) (d Deployed, err error) {
@@ -168,7 +176,7 @@ func (c *Client) Tasks(ctx context.Context, query url.Values) (p Page[Task], err
 
 // Decide takes a decision.
 func (c *Client) Decide(ctx context.Context, id, step string, d Decision) error {
-	return c.post(ctx, execution(id)+"/tasks/"+url.PathEscape(step), d, nil)
+	return c.post(ctx, execution(id)+"/tasks/"+url.PathEscape(workflow.Segment(step)), d, nil)
 }
 
 func letter(id string) string { return "/v1/deadletters/" + url.PathEscape(id) }
