@@ -4,8 +4,13 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -215,6 +220,54 @@ func TestTLS(t *testing.T) {
 		e, _ := fails(t, c, refused.target)
 		require.Equal(t, refused.code, e.Code, "%s: %s", name, e.Message)
 	}
+}
+
+// TestOtherLanguage: where one side speaks TLS and the other does not, the error says what to write.
+func TestOtherLanguage(t *testing.T) {
+	secure, plain := serve(t, true, newAuthority(t).secure(t, "stock.test", false)), serve(t, true)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and ends them
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := silent.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	defer func() { silent.Close(); <-done }()
+	web := httptest.NewUnstartedServer(http.NotFoundHandler()) // of HTTP/1.1
+	web.Config.ErrorLog = log.New(io.Discard, "", 0)
+	web.StartTLS()
+	defer web.Close()
+	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}))
+	on := func(address string, plaintext bool, options ...map[string]any) map[string]any {
+		s := &server{address: address}
+		return s.to("UnaryCall", nil, append(options, map[string]any{"plaintext": plaintext})...)
+	}
+	for name, x := range map[string]struct {
+		target map[string]any
+		hint   string
+	}{
+		"TLS to plaintext":             {on(plain.address, false), "the server speaks no TLS: write plaintext: true"},
+		"plaintext to TLS":             {on(secure.address, true), "leave out plaintext: true if it speaks TLS"},
+		"plaintext to a web server":    {on(web.Listener.Addr().String(), true), "leave out plaintext: true if it speaks TLS"},
+		"plaintext to one that closes": {on(silent.Addr().String(), true), "leave out plaintext: true if it speaks TLS"},
+		"TLS to HTTP/1.1":              {on(web.Listener.Addr().String(), false, map[string]any{"tls": map[string]any{"ca": ca}}), "not HTTP/2"},
+	} {
+		e, _ := fails(t, caller(t, ""), x.target)
+		require.Equal(t, "grpc.unavailable", e.Code, "%s: %s", name, e.Message)
+		require.Contains(t, e.Message, x.hint, name)
+		require.True(t, e.Retryable, name)
+	}
+	e, _ := fails(t, caller(t, ""), on(secure.address, false))
+	require.NotContains(t, e.Message, "plaintext", "a certificate that is not trusted is another matter")
+	plain.stop()
+	e, _ = fails(t, caller(t, ""), on(plain.address, true))
+	require.NotContains(t, e.Message, "TLS", "nobody is there")
 }
 
 // TestConnectionsAreKept: many calls, one connection; after the server is back, calls reach it again.

@@ -68,10 +68,34 @@ func failure(ctx, watched context.Context, b *block, c *connection, limit int64,
 	if !known {
 		o = outcomes[codes.Unknown]
 	}
-	e := workflow.Errorf("grpc."+o.name, o.category, "%s: %s", b.where(), orElse(s.Message(), "the server says no more than "+o.name))
+	e := workflow.Errorf("grpc."+o.name, o.category, "%s: %s%s", b.where(), orElse(s.Message(), "the server says no more than "+o.name), b.hint(s))
 	e.Retryable = o.retryable
 	e.Details = details(s, o.name)
 	return activity.Later(e, retryAfter(s))
+}
+
+const noHTTP2 = "the server speaks TLS, but not HTTP/2, so it is none for gRPC: name another target, or call it by http"
+
+// hints are what to write where the two sides do not speak alike. gRPC passes on why a connection failed as a text only.
+var hints = []struct {
+	plaintext bool   // of the block
+	says      string // the connection's error
+	hint      string
+}{
+	{false, "first record does not look like a TLS handshake", "the server speaks no TLS: write plaintext: true if it is meant not to"},
+	{false, "no application protocol", noHTTP2},
+	{false, "missing selected ALPN property", noHTTP2},
+	{true, "error reading server preface", "the server does not answer as one without TLS: leave out plaintext: true if it speaks TLS"},
+}
+
+// hint says what to write when the server could not be spoken to at all; empty if that is not known.
+func (b *block) hint(s *status.Status) string {
+	for _, h := range hints {
+		if s.Code() == codes.Unavailable && h.plaintext == b.Plaintext && strings.Contains(s.Message(), h.says) {
+			return ": " + h.hint
+		}
+	}
+	return ""
 }
 
 func orElse(text, other string) string {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,6 +99,75 @@ func TestSilence(t *testing.T) {
 			})
 		})
 	}
+}
+
+// wire is a connection that can be cut so that neither side hears of it, as when a machine loses its power.
+type wire struct {
+	net.Conn
+	cut  chan struct{}
+	ends *sync.Once
+	over chan struct{} // this side closed it
+}
+
+// Read implements net.Conn.
+func (w wire) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	select {
+	case <-w.cut:
+		<-w.over
+		return 0, net.ErrClosed
+	default:
+		return n, err
+	}
+}
+
+// Write implements net.Conn.
+func (w wire) Write(b []byte) (int, error) {
+	select {
+	case <-w.cut:
+		return len(b), nil
+	default:
+		return w.Conn.Write(b)
+	}
+}
+
+// Close implements net.Conn.
+func (w wire) Close() error {
+	w.ends.Do(func() { close(w.over) })
+	return w.Conn.Close()
+}
+
+// TestDeadConnection: a step whose timeout is long learns within minutes that the other side is gone, for the pings of the connection are not
+// answered; while they are, it waits.
+func TestDeadConnection(t *testing.T) {
+	dir := t.TempDir()
+	descriptors(t, filepath.Join(dir, "test.binpb"))
+	synctest.Test(t, func(t *testing.T) {
+		listener := bufconn.Listen(1 << 20)
+		server := grpc.NewServer()
+		pb.RegisterTestServiceServer(server, slow{pause: 10 * time.Hour})
+		done := make(chan struct{})
+		go func() { defer close(done); _ = server.Serve(listener) }()
+		cut := make(chan struct{})
+		c := grpccall.New(grpccall.Options{Dir: dir})
+		c.DialBy(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := listener.DialContext(ctx)
+			return wire{Conn: conn, cut: cut, ends: &sync.Once{}, over: make(chan struct{})}, err
+		})
+		defer func() { c.Close(); server.Stop(); <-done }()
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Hour)
+		defer stop()
+		const lives = time.Hour
+		defer time.AfterFunc(lives, func() { close(cut) }).Stop()
+		start := time.Now()
+		_, err := call(ctx, c, map[string]any{"target": "peer.example:80", "method": service + "UnaryCall", "plaintext": true, "descriptors": "test.binpb"})
+		e, _ := activity.AsError(ctx, err)
+		require.Equal(t, "grpc.unavailable", e.Code, e.Message)
+		require.True(t, e.Retryable)
+		took := time.Since(start)
+		require.Greater(t, took, lives)
+		require.LessOrEqual(t, took, lives+2*grpccall.MaxSilence)
+	})
 }
 
 // endless answers each question by reflection with a file that imports others: each one more, or the first many.
