@@ -295,7 +295,8 @@ func TestChoices(t *testing.T) {
 		require.Len(t, tpl.of("AWS::ApiGatewayV2::Authorizer"), 1)
 	})
 	t.Run("REST API", func(t *testing.T) {
-		tpl, _ := synth(t, wovyr.Props{Code: c, API: wovyr.APIREST})
+		tpl, nag := synth(t, wovyr.Props{Code: c, API: wovyr.APIREST})
+		require.Empty(t, nag)
 		require.Len(t, tpl.of("AWS::ApiGateway::RestApi"), 1)
 		require.Empty(t, tpl.of("AWS::ApiGatewayV2::Api"))
 		var open int
