@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Fault is what happens to one request between a function and AWS.
+// Fault is what happens to one request between a function and AWS, and to the function with it.
 type Fault string
 
 // The faults. Those that SQS alone knows are of sends.
@@ -32,10 +32,12 @@ const (
 	Twice Fault = "twice"
 	// Late: a message of a standard queue arrives seconds later, behind others that were sent after it.
 	Late Fault = "late"
+	// Killed: the process of the function that called is killed, before the call is carried out or after.
+	Killed Fault = "killed"
 )
 
 // AllFaults are all of them.
-var AllFaults = []Fault{Throttled, Failed, FailedAfter, Unsent, Lost, Cut, Slow, Stuck, Partial, Twice, Late}
+var AllFaults = []Fault{Throttled, Failed, FailedAfter, Unsent, Lost, Cut, Slow, Stuck, Partial, Twice, Late, Killed}
 
 // Faults decides which requests suffer what. Only requests of functions do: those without an application ID pass.
 type Faults struct {
@@ -69,6 +71,13 @@ func (f *Faults) Counts() map[Fault]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.counts)
+}
+
+// missed takes back what could not be done.
+func (f *Faults) missed(k Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counts[k]--
 }
 
 // verdict is what one request suffers; an empty fault: nothing.

@@ -79,7 +79,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(calls) > 0 {
 		c = calls[0]
 	}
-	a, err := p.carry(r, body, c, faults.of(c))
+	v := faults.of(c)
+	a, err := p.carry(r, body, c, v)
+	if v.fault == Killed && !errors.Is(err, errCut) {
+		faults.missed(Killed)
+	}
 	if err != nil {
 		panic(http.ErrAbortHandler) // the caller sees what the proxy saw: a connection that was cut
 	}
@@ -131,8 +135,25 @@ func (p *Proxy) carry(r *http.Request, body []byte, c Call, v verdict) (answer, 
 		return a, err
 	case Late:
 		return forward(late(c, body, v.dice))
+	case Killed:
+		return p.carryAndKill(r, v, func() (answer, error) { return forward(body) })
 	}
 	return forward(body)
+}
+
+// carryAndKill kills the process that called, before its call or after. If it is not found, the call passes.
+func (p *Proxy) carryAndKill(r *http.Request, v verdict, forward func() (answer, error)) (answer, error) {
+	if v.dice.IntN(2) == 0 {
+		if p.kill(r.RemoteAddr) {
+			return answer{}, errCut
+		}
+		return forward()
+	}
+	a, err := forward()
+	if p.kill(r.RemoteAddr) {
+		return answer{}, errCut
+	}
+	return a, err
 }
 
 // hold waits, at most until the caller has gone.
