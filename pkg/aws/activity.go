@@ -26,13 +26,14 @@ func (p *Platform) Activity(ctx context.Context, e events.SQSEvent) (events.SQSE
 
 // run runs one task.
 func (p *Platform) run(ctx context.Context, r received, end time.Time, failed *failures) {
-	t, err := p.bodies.task(r.Body)
+	t, answer, err := p.bodies.task(ctx, r.Body)
 	if err != nil {
 		if !p.unreadable(ctx, r.SQSMessage, err) {
 			failed.add(r.MessageId)
 		}
 		return
 	}
+	defer p.issued.hold(t.Stream, t.AttemptRef, answer)()
 	q := p.tasks.queues[p.config.Class]
 	d := worker.Delivery{Task: t, Receive: p.Worker.Entropy.ID(), Extend: func(ctx context.Context, d time.Duration) error { return q.hide(ctx, r.ReceiptHandle, d) }}
 	if !end.IsZero() {

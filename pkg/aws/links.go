@@ -66,3 +66,51 @@ func (l *links) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, 
 func (l *links) Task(s eventstore.Stream, step string) string {
 	return worker.TaskAddress(l.base, s, step)
 }
+
+// callback is where an attempt is answered, and the token that proves who answers.
+type callback struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+// issued is worker.Links of a function that may not sign tokens: those of its attempts came with their tasks.
+type issued struct {
+	base string
+
+	mu   sync.Mutex
+	came map[issue]callback
+}
+
+// issue names an attempt of an execution.
+type issue struct {
+	stream eventstore.Stream
+	ref    workflow.AttemptRef
+}
+
+// hold keeps the callback of an attempt until the returned function is called. Nil is none.
+func (i *issued) hold(s eventstore.Stream, ref workflow.AttemptRef, c *callback) (over func()) {
+	if c == nil {
+		return func() {}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.came[issue{s, ref}] = *c
+	return func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.came, issue{s, ref})
+	}
+}
+
+// Callback implements worker.Links.
+func (i *issued) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	c := i.came[issue{s, ref}]
+	return c.URL, c.Token
+}
+
+// Task implements worker.Links.
+func (i *issued) Task(s eventstore.Stream, step string) string {
+	return worker.TaskAddress(i.base, s, step)
+}

@@ -101,6 +101,7 @@ func (b bodies) message(ctx context.Context, body string) (worker.Message, error
 	return m, nil
 }
 
+// large reads what was too large for a queue.
 func (b bodies) large(ctx context.Context, tenant, ref string) ([]byte, error) {
 	r, err := eventstore.ParseRef(ref)
 	if err != nil {
@@ -108,12 +109,12 @@ func (b bodies) large(ctx context.Context, tenant, ref string) ([]byte, error) {
 	}
 	body, err := b.payloads.Open(ctx, tenant, r)
 	if err != nil {
-		return nil, fmt.Errorf("aws: large input: %w", err)
+		return nil, fmt.Errorf("aws: large message: %w", err)
 	}
 	defer body.Close()
 	text, err := io.ReadAll(body)
 	if err != nil {
-		return nil, fmt.Errorf("aws: large input: %w", err)
+		return nil, fmt.Errorf("aws: large message: %w", err)
 	}
 	return text, nil
 }
@@ -127,15 +128,24 @@ type parcel struct {
 	Attempt   workflow.AttemptRef   `json:"attempt"`
 	Class     string                `json:"class"`
 	Command   *workflow.RunActivity `json:"command,omitempty"`
+	// Large is instead of Command the reference of its JSON in the payload store.
+	Large string `json:"large,omitempty"`
+	// Callback is where the attempt is answered, if its worker may not sign the token itself.
+	Callback *callback `json:"callback,omitempty"`
 }
 
-// ofTask is the body of a task. The command is left out where it is too large: the worker reads it from the history then.
-func (b bodies) ofTask(t worker.Task) (string, error) {
-	p := parcel{ID: t.ID, Tenant: t.Stream.Tenant, Execution: t.Stream.ID, Floor: t.Floor, Attempt: t.AttemptRef, Class: t.Class, Command: t.Command}
+// ofTask is the body of a task. A command that is too large is left out where the worker reads it from the history then, and goes to the payload
+// store for a worker that may not.
+func (b bodies) ofTask(ctx context.Context, t worker.Task, answer *callback) (string, error) {
+	p := parcel{ID: t.ID, Tenant: t.Stream.Tenant, Execution: t.Stream.ID, Floor: t.Floor, Attempt: t.AttemptRef, Class: t.Class, Command: t.Command, Callback: answer}
 	text, err := encodeBody(p)
 	if err == nil && len(text) > stack.MaxMessage {
-		p.Command = nil
-		text, err = encodeBody(p)
+		if p.Command = nil; sealed(t.Class) {
+			p.Large, err = b.putCommand(ctx, t)
+		}
+		if err == nil {
+			text, err = encodeBody(p)
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("aws: task of %s: %w", t.Stream, err)
@@ -143,17 +153,36 @@ func (b bodies) ofTask(t worker.Task) (string, error) {
 	return text, nil
 }
 
+// putCommand puts the command of a task into the payload store, held by its execution.
+func (b bodies) putCommand(ctx context.Context, t worker.Task) (string, error) {
+	text, err := json.Marshal(t.Command)
+	if err != nil {
+		return "", err
+	}
+	ref, err := b.payloads.Put(ctx, t.Stream, bytes.NewReader(text))
+	return ref.String(), err
+}
+
 // task undoes ofTask.
-func (b bodies) task(body string) (worker.Task, error) {
+func (b bodies) task(ctx context.Context, body string) (worker.Task, *callback, error) {
 	var p parcel
 	if err := json.Unmarshal([]byte(body), &p); err != nil {
-		return worker.Task{}, &BodyError{Queue: "tasks", Err: err}
+		return worker.Task{}, nil, &BodyError{Queue: "tasks", Err: err}
 	}
 	t := worker.Task{ID: p.ID, Stream: eventstore.Stream{Tenant: p.Tenant, ID: p.Execution}, Floor: p.Floor, AttemptRef: p.Attempt, Class: p.Class, Command: p.Command}
 	if err := t.Stream.Check(); err != nil {
-		return t, &BodyError{Queue: "tasks", Err: err}
+		return t, nil, &BodyError{Queue: "tasks", Err: err}
 	}
-	return t, nil
+	if p.Large != "" {
+		text, err := b.large(ctx, t.Stream.Tenant, p.Large)
+		if err != nil {
+			return t, nil, err
+		}
+		if err := json.Unmarshal(text, &t.Command); err != nil {
+			return t, nil, &BodyError{Queue: "tasks", Err: err}
+		}
+	}
+	return t, p.Callback, nil
 }
 
 // alarm is a timer as it stands in a queue or in an entry of EventBridge Scheduler.

@@ -54,21 +54,34 @@ func TestTasksSurviveTheQueue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			task := worker.Task{ID: "1", Stream: eventstore.Stream{Tenant: "t", ID: "x"}, Floor: 7, AttemptRef: workflow.AttemptRef{Step: "a", Attempt: 1}, Class: "default", Command: cmd}
-			body, err := bodies{}.ofTask(task)
-			require.NoError(t, err)
-			got, err := bodies{}.task(body)
-			require.NoError(t, err)
-			require.Equal(t, task, got)
+			for _, answer := range []*callback{nil, {"https://x/callbacks/t", "t"}} {
+				body, err := bodies{}.ofTask(t.Context(), task, answer)
+				require.NoError(t, err)
+				got, came, err := bodies{}.task(t.Context(), body)
+				require.NoError(t, err)
+				require.Equal(t, task, got)
+				require.Equal(t, answer, came)
+			}
 		})
 	}
+	large := worker.Task{ID: "1", Stream: eventstore.Stream{Tenant: "t", ID: "x"}, Class: "default",
+		Command: &workflow.RunActivity{Input: workflow.Inline(workflow.Value(`"` + strings.Repeat("y", stack.MaxMessage) + `"`))}}
 	t.Run("too large: without the command", func(t *testing.T) {
-		task := worker.Task{ID: "1", Stream: eventstore.Stream{Tenant: "t", ID: "x"}, Class: "default",
-			Command: &workflow.RunActivity{Input: workflow.Inline(workflow.Value(`"` + strings.Repeat("y", stack.MaxMessage) + `"`))}}
-		body, err := bodies{}.ofTask(task)
+		body, err := bodies{}.ofTask(t.Context(), large, nil)
 		require.NoError(t, err)
-		got, err := bodies{}.task(body)
+		got, _, err := bodies{}.task(t.Context(), body)
 		require.NoError(t, err)
 		require.Nil(t, got.Command)
+	})
+	t.Run("too large, for a class that may not read the history: by reference", func(t *testing.T) {
+		b, task := bodies{memory.NewPayloads(0)}, large
+		task.Class = "inventory"
+		body, err := b.ofTask(t.Context(), task, nil)
+		require.NoError(t, err)
+		require.Less(t, len(body), 1000)
+		got, _, err := b.task(t.Context(), body)
+		require.NoError(t, err)
+		require.Equal(t, task, got)
 	})
 }
 
@@ -81,7 +94,7 @@ func TestBodiesOfOthersAreRefused(t *testing.T) {
 		if !strings.Contains(body, "large") {
 			_, err = parseAlarm(body)
 			require.ErrorAs(t, err, &wrong, body)
-			_, err = b.task(body)
+			_, _, err = b.task(t.Context(), body)
 			require.ErrorAs(t, err, &wrong, body)
 		}
 	}

@@ -44,6 +44,7 @@ type Platform struct {
 	bodies   bodies
 	events   *eventbridge.Client
 	tokens   *tokenKey
+	issued   *issued
 	metrics  *metrics
 }
 
@@ -116,6 +117,11 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	p.timers = &timers{queue: queue{queues, c.TimersQueue}, clock: machine.Clock{}, scheduler: scheduler.NewFromConfig(*o.SDK),
 		group: c.SchedulerGroup, role: c.SchedulerRole, queueARN: c.TimersQueueARN}
 	p.tokens = &tokenKey{client: secrets, id: c.TokenKey}
+	p.issued = &issued{base: c.URL, came: map[issue]callback{}}
+	var addresses worker.Links = &links{base: c.URL, tokens: p.tokens}
+	if p.tasks.links = addresses; !c.Commits {
+		addresses = p.issued
+	}
 	o.Activities.Functions.AddForm("arn", &Invoke{Client: lambda.NewFromConfig(*o.SDK)})
 	limits := worker.DefaultLimits()
 	limits.Retention = c.Retention
@@ -123,7 +129,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 		Name: "aws/" + machine.Entropy{}.ID(), Class: c.Class, Commits: c.Commits,
 		Store: &archiving{Store: p.Store, objects: objects, bucket: c.ArchiveBucket}, Payloads: payloads, Programs: worker.NewPrograms(p.Store),
 		Clock: machine.Clock{}, Entropy: machine.Entropy{}, Inbox: p.inbox, Tasks: p.tasks, Timers: p.timers,
-		Activities: o.Activities, Route: c.route, Memory: memoryOf, Secrets: values, Links: &links{base: c.URL, tokens: p.tokens},
+		Activities: o.Activities, Route: c.route, Memory: memoryOf, Secrets: values, Links: addresses,
 		Announces: announces, Limits: limits, Log: p.Log,
 	}
 	if err := p.Worker.Init(); err != nil {

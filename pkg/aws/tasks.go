@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 type tasks struct {
 	queues map[string]queue
 	bodies
+	links worker.Links
 }
 
 // Send implements worker.Tasks. A class without a queue is an *UnknownClassError.
@@ -25,7 +27,11 @@ func (t *tasks) Send(ctx context.Context, list ...worker.Task) error {
 		if _, ok := t.queues[task.Class]; !ok {
 			return &UnknownClassError{Class: task.Class, Known: slices.Sorted(maps.Keys(t.queues))}
 		}
-		body, err := t.ofTask(task)
+		answer, err := t.answerOf(task)
+		if err != nil {
+			return err
+		}
+		body, err := t.ofTask(ctx, task, answer)
 		if err != nil {
 			return err
 		}
@@ -39,6 +45,21 @@ func (t *tasks) Send(ctx context.Context, list ...worker.Task) error {
 	}
 	return nil
 }
+
+// answerOf is the callback of a task whose worker may not read the key that signs it; nil if it has none.
+func (t *tasks) answerOf(task worker.Task) (*callback, error) {
+	if !sealed(task.Class) || task.Command == nil || !task.Command.Callback {
+		return nil, nil
+	}
+	url, token := t.links.Callback(task.Stream, task.AttemptRef)
+	if token == "" {
+		return nil, passing("sign a callback", errors.New("the key of tokens cannot be read"))
+	}
+	return &callback{url, token}, nil
+}
+
+// sealed reports whether a worker class holds a user's own code, which may neither read nor write histories (commit protocol, point 15).
+func sealed(class string) bool { return class != worker.DefaultClass }
 
 // UnknownClassError is a worker class that this deployment has no queue of.
 type UnknownClassError struct {
