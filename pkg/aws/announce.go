@@ -3,17 +3,18 @@ package aws
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
 	"github.com/wovyr/wovyr/pkg/aws/stack"
-	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/eventstore/dynamodb"
 	"github.com/wovyr/wovyr/pkg/workflow"
 	"github.com/wovyr/wovyr/pkg/workflow/codec"
 )
@@ -41,12 +42,14 @@ type Detail struct {
 	Execution string `json:"execution_id"`
 	Workflow  string `json:"workflow"`
 	// Version is the sequence number of the event: subscribers order by it, and drop what they have seen.
-	Version     uint64          `json:"version"`
-	At          string          `json:"at"`
-	Correlation string          `json:"correlation_id,omitempty"`
-	Key         string          `json:"key,omitempty"`
-	Data        json.RawMessage `json:"data,omitempty"`
-	Error       *workflow.Error `json:"error,omitempty"`
+	Version     uint64 `json:"version"`
+	At          string `json:"at"`
+	Correlation string `json:"correlation_id,omitempty"`
+	// Type is that of an emitted event whose type is too long for a detail-type: such an event goes out as DetailEvent.
+	Type  string          `json:"type,omitempty"`
+	Key   string          `json:"key,omitempty"`
+	Data  json.RawMessage `json:"data,omitempty"`
+	Error *workflow.Error `json:"error,omitempty"`
 	// Head is the hash of the commit that holds the event: who keeps it can tell a history that was rewritten later (docs/store.md).
 	Head string `json:"head"`
 }
@@ -57,27 +60,57 @@ type announcement struct {
 	metrics []metric
 }
 
-// announce puts the lifecycle events of a commit, and the events that it emitted, on the bus.
-func (p *Platform) announce(ctx context.Context, s eventstore.Stream, c eventstore.Commit) error {
-	a, err := p.announcement(s, c)
+// announce puts the lifecycle events of a commit, and the events that it emitted, on the bus, and counts them. It may happen more than once: an
+// event is the same each time, told by its resource (execution and sequence number).
+func (p *Platform) announce(ctx context.Context, c dynamodb.Change) error {
+	a, err := p.announcement(c)
 	if err != nil {
 		return err
 	}
-	if len(a.metrics) > 0 {
-		p.metrics.count(a.metrics...)
-	}
 	for len(a.entries) > 0 {
 		n := fits(a.entries)
-		out, err := p.events.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: a.entries[:n]})
-		if err != nil {
-			return passing("put events", err)
-		}
-		if out.FailedEntryCount > 0 {
-			return passing("put events", firstFailure(out))
+		if err := p.putEvents(ctx, a.entries[:n]); err != nil {
+			return err
 		}
 		a.entries = a.entries[n:]
 	}
+	if len(a.metrics) > 0 { // last, so that what is tried again is counted once
+		p.metrics.count(a.metrics...)
+	}
 	return nil
+}
+
+// putTries is how often events are put that the bus did not take.
+const putTries = 3
+
+// putEvents puts events that fit into one call; those that the bus did not take are put again.
+func (p *Platform) putEvents(ctx context.Context, entries []types.PutEventsRequestEntry) error {
+	for try := 1; ; try++ {
+		out, err := p.events.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: entries})
+		if err != nil {
+			return passing("put events", err)
+		}
+		var left []types.PutEventsRequestEntry
+		var cause error
+		for i, e := range out.Entries {
+			if e.ErrorCode == nil {
+				continue
+			}
+			left, cause = append(left, entries[i]), fmt.Errorf("%s: %s", *e.ErrorCode, sdk.ToString(e.ErrorMessage))
+			if strings.HasPrefix(*e.ErrorCode, "Invalid") || strings.HasPrefix(*e.ErrorCode, "Malformed") {
+				return fmt.Errorf("aws: the bus refuses an event of type %q: %w", *entries[i].DetailType, cause)
+			}
+		}
+		switch {
+		case out.FailedEntryCount == 0:
+			return nil
+		case len(left) == 0:
+			return passing("put events", fmt.Errorf("%d of %d were not taken, and the bus did not say which", out.FailedEntryCount, len(entries)))
+		case try == putTries:
+			return passing("put events", cause)
+		}
+		entries = left
+	}
 }
 
 // fits is how many events go out in one call.
@@ -85,17 +118,9 @@ func fits(entries []types.PutEventsRequestEntry) int {
 	return fitting(len(entries), func(i int) int { return len(*entries[i].Detail) + len(*entries[i].DetailType) + entryBytes })
 }
 
-func firstFailure(out *eventbridge.PutEventsOutput) error {
-	for _, e := range out.Entries {
-		if e.ErrorCode != nil {
-			return fmt.Errorf("%s: %s", *e.ErrorCode, sdk.ToString(e.ErrorMessage))
-		}
-	}
-	return errors.New("the bus did not say why")
-}
-
-func (p *Platform) announcement(s eventstore.Stream, c eventstore.Commit) (announcement, error) {
-	var a announcement
+func (p *Platform) announcement(change dynamodb.Change) (announcement, error) {
+	a := announcement{metrics: metricsOf(change)}
+	s, c := change.Stream, change.Commit
 	b, err := codec.Decode(c.Data)
 	if err != nil {
 		return a, fmt.Errorf("aws: events of %s at %d: %w", s, c.First, err)
@@ -106,7 +131,10 @@ func (p *Platform) announcement(s eventstore.Stream, c eventstore.Commit) (annou
 		kind, lifecycle := detailTypes[r.Event.Type()]
 		switch e := r.Event.(type) {
 		case workflow.EventEmitted:
-			if kind, d.Key = e.Kind, e.Key; len(e.Data.Holes) == 0 {
+			if kind, d.Key = e.Kind, e.Key; utf8.RuneCountInString(kind) > maxDetailType {
+				kind, d.Type = DetailEvent, kind
+			}
+			if len(e.Data.Holes) == 0 {
 				d.Data = json.RawMessage(e.Data.JSON)
 			}
 		case workflow.WorkflowFailed:
@@ -118,7 +146,6 @@ func (p *Platform) announcement(s eventstore.Stream, c eventstore.Commit) (annou
 				continue
 			}
 		}
-		a.metrics = append(a.metrics, metricsOf(r.Event)...)
 		detail, err := json.Marshal(d)
 		if err != nil {
 			return a, fmt.Errorf("aws: event %s of %s: %w", kind, s, err)
@@ -144,14 +171,22 @@ func (p *Platform) announcement(s eventstore.Stream, c eventstore.Commit) (annou
 // data: executions that wait for it have that, subscribers read it from the API.
 const maxDetail = 200 << 10
 
-func metricsOf(e workflow.Event) []metric {
-	switch e.(type) {
-	case workflow.WorkflowStarted:
-		return []metric{{stack.MetricStarted, 1, "Count"}}
-	case workflow.WorkflowCompleted, workflow.CompensationCompleted:
-		return []metric{{stack.MetricCompleted, 1, "Count"}}
-	case workflow.WorkflowFailed, workflow.WorkflowCancelled:
-		return []metric{{stack.MetricFailed, 1, "Count"}}
+// maxDetailType is the most characters of a detail-type.
+const maxDetailType = 128
+
+// metricsOf is what a commit adds to the metrics: an execution counts once when it starts, and once when it has ended for good, however many
+// failures and compensations led there.
+func metricsOf(c dynamodb.Change) []metric {
+	var out []metric
+	if c.Commit.First == 1 {
+		out = append(out, metric{stack.MetricStarted, 1, "Count"})
 	}
-	return nil
+	if c.Row == nil || c.Row.Open { // a commit that left no room for its row does not tell
+		return out
+	}
+	ended := stack.MetricFailed
+	if c.Row.Outcome == string(workflow.OutcomeCompleted) {
+		ended = stack.MetricCompleted
+	}
+	return append(out, metric{ended, 1, "Count"}, metric{stack.MetricDuration, float64(c.Row.Updated-c.Row.Started) / float64(time.Millisecond), "Milliseconds"})
 }

@@ -41,19 +41,24 @@ func (m mapping) poll(ctx context.Context) {
 		if err != nil {
 			continue // as after a crash: all of them come again when their visibility is over
 		}
-		failed := map[string]bool{}
-		for _, f := range answer.BatchItemFailures {
-			failed[f.ItemIdentifier] = true
+		m.remove(ctx, e, answer)
+	}
+}
+
+// remove removes what an answer does not name.
+func (m mapping) remove(ctx context.Context, e events.SQSEvent, answer events.SQSEventResponse) {
+	failed := map[string]bool{}
+	for _, f := range answer.BatchItemFailures {
+		failed[f.ItemIdentifier] = true
+	}
+	var done []types.DeleteMessageBatchRequestEntry
+	for i, r := range e.Records {
+		if !failed[r.MessageId] {
+			done = append(done, types.DeleteMessageBatchRequestEntry{Id: sdk.String(strconv.Itoa(i)), ReceiptHandle: sdk.String(r.ReceiptHandle)})
 		}
-		var done []types.DeleteMessageBatchRequestEntry
-		for i, r := range e.Records {
-			if !failed[r.MessageId] {
-				done = append(done, types.DeleteMessageBatchRequestEntry{Id: sdk.String(strconv.Itoa(i)), ReceiptHandle: sdk.String(r.ReceiptHandle)})
-			}
-		}
-		if len(done) > 0 {
-			_, _ = m.client.DeleteMessageBatch(context.WithoutCancel(ctx), &sqs.DeleteMessageBatchInput{QueueUrl: &m.url, Entries: done}) // else it comes again
-		}
+	}
+	if len(done) > 0 {
+		_, _ = m.client.DeleteMessageBatch(context.WithoutCancel(ctx), &sqs.DeleteMessageBatchInput{QueueUrl: &m.url, Entries: done}) // else it comes again
 	}
 }
 

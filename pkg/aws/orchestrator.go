@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -37,12 +39,12 @@ type batch struct {
 // batches sorts a batch by execution. A message that is none of ours is buried; one that cannot be read now comes again, with those behind it.
 func (p *Platform) batches(ctx context.Context, e events.SQSEvent, failed *failures) []*batch {
 	var out []*batch
-	byGroup := map[string]*batch{}
+	byStream := map[eventstore.Stream]*batch{}
 	broken := map[string]bool{}
 	for _, record := range e.Records {
-		group := record.Attributes["MessageGroupId"]
+		group, r := record.Attributes["MessageGroupId"], received{record, receives(record)}
 		if broken[group] {
-			failed.add(record.MessageId)
+			p.comesAgain(ctx, p.inbox.queue, r, worker.Answer{}, failed)
 			continue
 		}
 		m, err := p.bodies.message(ctx, record.Body)
@@ -51,16 +53,15 @@ func (p *Platform) batches(ctx context.Context, e events.SQSEvent, failed *failu
 				continue
 			}
 			broken[group] = true
-			p.comesAgain(ctx, p.inbox.queue, received{record, receives(record)}, worker.Answer{After: p.Worker.Limits.Retry, Err: err}, failed)
+			p.comesAgain(ctx, p.inbox.queue, r, worker.Answer{After: p.Worker.Limits.Retry, Err: err}, failed)
 			continue
 		}
-		b := byGroup[group]
+		b := byStream[m.Stream] // not by the group, which is the sender's word
 		if b == nil {
 			b = &batch{stream: m.Stream}
-			byGroup[group] = b
+			byStream[m.Stream] = b
 			out = append(out, b)
 		}
-		r := received{record, receives(record)}
 		m.Again = r.receives > 1
 		b.records, b.messages = append(b.records, r), append(b.messages, m)
 	}
@@ -96,34 +97,49 @@ func (p *Platform) decide(ctx context.Context, b *batch, failed *failures) {
 // hideTime bounds the call that hides a message which comes again: ten of them fit into the margin.
 const hideTime = margin / 12
 
-// hopeless reports whether a message has failed too often for reasons of its own.
+// hopeless reports whether a message has failed too often for reasons of its own. A class that may not write dead letters leaves it to those of the
+// queue, which come after stack.MaxReceives.
 func (p *Platform) hopeless(a worker.Answer, r received) bool {
-	return a.Err != nil && !worker.Passing(a.Err) && r.receives >= stack.MaxFailures
+	return p.config.Commits && a.Err != nil && !worker.Passing(a.Err) && r.receives >= stack.MaxFailures
 }
 
-// comesAgain leaves a message in its queue, hidden for as long as the worker wants.
+// longestRest is the longest that a message rests which failed for a passing reason.
+const longestRest = 5 * time.Minute
+
+// rest is how long a message rests that comes again. For a passing reason that doubles with each receive: a queue gives a message up after
+// stack.MaxReceives of them, and an outage of hours must not use those up.
+func rest(a worker.Answer, receives int) time.Duration {
+	if a.Err == nil || !worker.Passing(a.Err) {
+		return a.After
+	}
+	return max(a.After, min(a.After<<min(receives-1, 16), longestRest))
+}
+
+// comesAgain leaves a message in its queue, hidden for as long as the worker wants, or longer if that failed before.
 func (p *Platform) comesAgain(ctx context.Context, q queue, r received, a worker.Answer, failed *failures) {
 	failed.add(r.MessageId)
+	after := rest(a, r.receives)
 	if a.Err != nil {
-		p.Log.Warn("message comes back", "queue", r.EventSourceARN, "message", r.MessageId, "receives", r.receives, "after", a.After.String(), "cause", a.Err)
+		p.Log.Warn("message comes back", "queue", r.EventSourceARN, "message", r.MessageId, "receives", r.receives, "after", after.String(), "cause", a.Err)
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), hideTime)
 	defer cancel()
-	if err := q.hide(late, r.ReceiptHandle, a.After); err != nil {
+	if err := q.hide(late, r.ReceiptHandle, after); err != nil {
 		p.Log.Warn("message keeps its visibility", "message", r.MessageId, "cause", err)
 	}
 }
 
 // unreadable buries a message that is none of ours, or that nobody could read in many tries, and reports whether it is done with.
 func (p *Platform) unreadable(ctx context.Context, record events.SQSMessage, cause error) bool {
-	body := &BodyError{Queue: "inbox"}
-	if !errors.As(cause, &body) && !p.hopeless(worker.Answer{Err: cause}, received{record, receives(record)}) {
+	body := &BodyError{Queue: record.EventSourceARN[strings.LastIndexByte(record.EventSourceARN, ':')+1:]}
+	if !p.config.Commits || !errors.As(cause, &body) && !p.hopeless(worker.Answer{Err: cause}, received{record, receives(record)}) {
 		return false
 	}
 	p.Log.Error("message goes to the dead letters", "queue", record.EventSourceARN, "message", record.MessageId, "cause", cause)
-	text := []byte(record.Body)
-	err := p.Store.PutDeadLetter(ctx, eventstore.DeadLetter{Tenant: p.config.Tenant, ID: record.MessageId, Queue: body.Queue, Code: "unreadable", Cause: cause.Error()[:min(len(cause.Error()), eventstore.MaxDeadLetterCause)],
-		At: p.Worker.Clock.Now(), Body: text[:min(len(text), eventstore.MaxDeadLetter)]})
+	text, why := []byte(record.Body), cause.Error()
+	err := p.Worker.Store.PutDeadLetter(ctx, eventstore.DeadLetter{Tenant: p.config.Tenant, ID: record.MessageId, Queue: body.Queue, Code: "unreadable",
+		Cause: strings.ToValidUTF8(why[:min(len(why), eventstore.MaxDeadLetterCause)], ""), // the cut may go through a character
+		At:    p.Worker.Clock.Now(), Body: text[:min(len(text), eventstore.MaxDeadLetter)]})
 	if err != nil {
 		p.Log.Warn("dead letter not stored", "message", record.MessageId, "cause", err)
 	}

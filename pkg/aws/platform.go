@@ -127,7 +127,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	limits.Retention = c.Retention
 	p.Worker = &worker.Worker{
 		Name: "aws/" + machine.Entropy{}.ID(), Class: c.Class, Commits: c.Commits,
-		Store: &archiving{Store: p.Store, objects: objects, bucket: c.ArchiveBucket}, Payloads: payloads, Programs: worker.NewPrograms(p.Store),
+		Store: &archiving{Store: p.Store, objects: objects, bucket: c.ArchiveBucket, metrics: p.metrics}, Payloads: payloads, Programs: worker.NewPrograms(p.Store),
 		Clock: machine.Clock{}, Entropy: machine.Entropy{}, Inbox: p.inbox, Tasks: p.tasks, Timers: p.timers,
 		Activities: o.Activities, Route: c.route, Memory: memoryOf, Secrets: values, Links: addresses,
 		Announces: announces, Limits: limits, Log: p.Log,

@@ -98,10 +98,19 @@ func (p *Platform) pass(ctx context.Context, c dynamodb.Change) error {
 	if !c.Commit.Publish {
 		return nil
 	}
-	if err := p.Worker.Emit(ctx, c.Stream, c.Commit); err != nil {
+	if err := p.orBury(ctx, c, p.Worker.Emit(ctx, c.Stream, c.Commit)); err != nil {
 		return err
 	}
-	return p.announce(ctx, c.Stream, c.Commit)
+	return p.orBury(ctx, c, p.announce(ctx, c))
+}
+
+// orBury makes a dead letter of a commit that can never be passed on, such as one whose event's key has too many: what comes behind it in the
+// stream does not wait for an operator.
+func (p *Platform) orBury(ctx context.Context, c dynamodb.Change, err error) error {
+	if err == nil || worker.Passing(err) {
+		return err
+	}
+	return p.Worker.BuryEmission(ctx, eventstore.FeedEntry{Stream: c.Stream, First: c.Commit.First}, err)
 }
 
 // attributes turns an image as Lambda has it into one as the SDK has it.

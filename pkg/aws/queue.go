@@ -78,14 +78,14 @@ func (q queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequ
 		if f := out.Failed[0]; try == sendTries {
 			return passing("send", fmt.Errorf("%s: %s", sdk.ToString(f.Code), sdk.ToString(f.Message)))
 		}
-		if batch, err = rest(batch, out.Failed); err != nil {
+		if batch, err = unsent(batch, out.Failed); err != nil {
 			return err
 		}
 	}
 }
 
-// rest is what is to be sent again: in a FIFO queue everything from the first failure of a group on, so that its order holds.
-func rest(batch []types.SendMessageBatchRequestEntry, failed []types.BatchResultErrorEntry) ([]types.SendMessageBatchRequestEntry, error) {
+// unsent is what is to be sent again: in a FIFO queue everything from the first failure of a group on, so that its order holds.
+func unsent(batch []types.SendMessageBatchRequestEntry, failed []types.BatchResultErrorEntry) ([]types.SendMessageBatchRequestEntry, error) {
 	broken := map[string]bool{}
 	groups := map[string]bool{}
 	for _, f := range failed {

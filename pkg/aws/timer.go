@@ -16,12 +16,11 @@ import (
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-const (
-	// sweepers is how many shards are swept at once.
-	sweepers = 8
-	// purgeMinute is the minute of the hour in which what has had its time is removed.
-	purgeMinute = 7
-)
+// sweepers is how many shards are swept at once.
+const sweepers = 8
+
+// purges reports whether a shard is purged in this minute: each once an hour, a minute for one or two of them.
+func purges(shard int, now time.Time) bool { return shard%60 == now.Minute() }
 
 // Timer handles timers that have come, and the sweep: whatever its event is.
 func (p *Platform) Timer(ctx context.Context, event json.RawMessage) (any, error) {
@@ -52,7 +51,7 @@ func (p *Platform) fire(ctx context.Context, r received, failed *failures) {
 	a, err := parseAlarm(r.Body)
 	if err != nil {
 		if !p.unreadable(ctx, r.SQSMessage, err) {
-			failed.add(r.MessageId)
+			p.comesAgain(ctx, p.timers.queue, r, worker.Answer{After: p.Worker.Limits.Retry, Err: err}, failed)
 		}
 		return
 	}
@@ -73,10 +72,10 @@ type Swept struct {
 	Unfinished int
 }
 
-// Sweep looks at the executions that should have moved, in all shards, beginning at a random one, and once an hour removes what has had its time.
+// Sweep looks at the executions that should have moved, in all shards, beginning at a random one, and removes what has had its time from those shards
+// whose minute it is.
 func (p *Platform) Sweep(ctx context.Context) (Swept, error) {
 	now := time.Unix(0, p.Worker.Clock.Now())
-	purge := now.Minute() == purgeMinute
 	var out Swept
 	var mu sync.Mutex
 	shards := make(chan int)
@@ -84,7 +83,7 @@ func (p *Platform) Sweep(ctx context.Context) (Swept, error) {
 	for range sweepers {
 		group.Go(func() {
 			for shard := range shards {
-				s, purged, err := p.sweepShard(ctx, shard, now.UnixNano(), purge)
+				s, purged, err := p.sweepShard(ctx, shard, now)
 				mu.Lock()
 				out.Looked, out.Repaired, out.Stuck, out.Purged = out.Looked+s.Looked, out.Repaired+s.Repaired, out.Stuck+len(s.Stuck), out.Purged+purged
 				if err != nil {
@@ -101,14 +100,15 @@ func (p *Platform) Sweep(ctx context.Context) (Swept, error) {
 	}
 	close(shards)
 	group.Wait()
-	p.metrics.count(metric{stack.MetricStuck, float64(out.Stuck), "Count"}, metric{stack.MetricRepaired, float64(out.Repaired), "Count"})
+	p.metrics.count(metric{stack.MetricStuck, float64(out.Stuck), "Count"}, metric{stack.MetricRepaired, float64(out.Repaired), "Count"},
+		metric{stack.MetricUnswept, float64(out.Unfinished), "Count"})
 	return out, nil
 }
 
-func (p *Platform) sweepShard(ctx context.Context, shard int, now int64, purge bool) (s worker.Swept, purged int, err error) {
-	if s, err = p.Worker.Sweep(ctx, shard, now); err != nil || !purge {
+func (p *Platform) sweepShard(ctx context.Context, shard int, now time.Time) (s worker.Swept, purged int, err error) {
+	if s, err = p.Worker.Sweep(ctx, shard, now.UnixNano()); err != nil || !purges(shard, now) {
 		return s, 0, err
 	}
-	purged, err = p.Worker.Purge(ctx, shard, now)
+	purged, err = p.Worker.Purge(ctx, shard, now.UnixNano())
 	return s, purged, err
 }

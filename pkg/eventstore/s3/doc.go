@@ -6,7 +6,8 @@
 //	data/TENANT/HASH.SIZE           the payload
 //	held/TENANT/EXECUTION/HASH.SIZE/ID a mark: what an execution holds
 //	owners/TENANT/HASH.SIZE/EXECUTION/ID the same, the other way round
-//	collecting/TENANT/HASH.SIZE/ID  somebody is about to remove the payload if nobody holds it
+//	collecting/TENANT/HASH.SIZE/ID  somebody is about to remove the payload if nobody holds it; what a crash leaves counts for two minutes, and the
+//	                                bucket's lifecycle removes it
 //	incoming/ID                     a large payload whose hash is not known yet; what a crash leaves there, the bucket's lifecycle removes
 //
 // Holding and collecting meet as two people at a door: who begins to hold marks that and then looks for collectors, who collects marks that and

@@ -105,8 +105,11 @@ func (s *Store) Release(ctx context.Context, owner eventstore.Stream) error {
 	}
 }
 
-// letGo ends one hold, and removes the payload if that was the last.
+// letGo ends one hold, and removes the payload if that was the last. Whoever wants the same payload meanwhile waits for it, and after a crash in here
+// until its mark is stale: queues are patient for so long.
 func (s *Store) letGo(ctx context.Context, tenant, payload, holder string) error {
+	ctx, cancel := context.WithTimeout(ctx, collectTime)
+	defer cancel()
 	if err := s.delete(ctx, "owners/"+tenant+"/"+payload+"/"+holder); err != nil {
 		return err
 	}

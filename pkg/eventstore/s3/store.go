@@ -55,7 +55,7 @@ func (s *Store) Put(ctx context.Context, owner eventstore.Stream, r io.Reader) (
 	}
 	ref := eventstore.Ref{Hash: sha256.Sum256(head), Size: int64(len(head))}
 	if ref.Size > s.limit {
-		return eventstore.Ref{}, s.tooLarge(ref.Size)
+		return eventstore.Ref{}, tooLarge(ref.Size, s.limit)
 	}
 	return ref, s.keep(ctx, owner, ref, func(key string) error {
 		_, err := s.client.PutObject(ctx, &awss3.PutObjectInput{Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(head), ContentType: aws.String("application/json")})
@@ -66,7 +66,7 @@ func (s *Store) Put(ctx context.Context, owner eventstore.Stream, r io.Reader) (
 // putLarge streams a payload to a place of its own, learns its hash on the way, and gives it its name then.
 func (s *Store) putLarge(ctx context.Context, owner eventstore.Stream, r io.Reader) (eventstore.Ref, error) {
 	incoming := "incoming/" + newID()
-	ref, err := s.upload(ctx, incoming, r)
+	ref, err := upload{client: s.client, bucket: s.bucket, key: incoming, contentType: "application/json", limit: s.limit}.run(ctx, r)
 	if err != nil {
 		return ref, err
 	}
@@ -138,8 +138,8 @@ func (s *Store) there(ctx context.Context, tenant string, ref eventstore.Ref) (b
 	return true, nil
 }
 
-func (s *Store) tooLarge(size int64) error {
-	return &eventstore.LimitError{Field: "payload", Actual: size, Limit: s.limit}
+func tooLarge(size, limit int64) error {
+	return &eventstore.LimitError{Field: "payload", Actual: size, Limit: limit}
 }
 
 // remove removes an object for which it does no harm to stay.
@@ -180,5 +180,10 @@ func dataKey(tenant string, ref eventstore.Ref) string {
 	return "data/" + name(tenant) + "/" + refName(ref)
 }
 
-// stale is the age at which the mark of a collector is left over from a crash: no function runs that long.
-const stale = 20 * time.Minute
+const (
+	// collectTime is how long a collector may take from its mark on: it needs a few calls, and gives up when that is over.
+	collectTime = 20 * time.Second
+	// stale is the age at which the mark of a collector is left over from a crash: long after collectTime, for clocks differ and a request
+	// may be on its way.
+	stale = 6 * collectTime
+)
