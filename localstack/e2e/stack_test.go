@@ -1,21 +1,15 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
@@ -24,6 +18,7 @@ import (
 
 	"github.com/wovyr/wovyr/internal/e2e"
 	platform "github.com/wovyr/wovyr/pkg/aws"
+	"github.com/wovyr/wovyr/pkg/aws/connect"
 	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/client"
 )
@@ -50,49 +45,13 @@ func open(t *testing.T) *deployed {
 	if *name == "" {
 		t.Skip("no stack: deploy one and name it, as make aws-local-test does: go test ./localstack/e2e -args -stack wovyr")
 	}
-	cfg, err := config.LoadDefaultConfig(t.Context())
+	cfg, err := connect.Load(t.Context())
 	require.NoError(t, err)
-	out, err := cloudformation.NewFromConfig(cfg).DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: name})
+	s, err := connect.Find(t.Context(), cfg, *name)
 	require.NoError(t, err)
-	d := &deployed{cfg: cfg, outputs: map[string]string{}}
-	for _, o := range out.Stacks[0].Outputs {
-		d.outputs[*o.OutputKey] = *o.OutputValue
-	}
-	d.client = &client.Client{Server: d.server(), HTTP: &http.Client{Transport: toEmulator()}}
-	return d
-}
-
-// server is the address of the API. LocalStack serves REST APIs under a path of its own; ministack answers to the host's name.
-func (d *deployed) server() string {
-	address := d.outputs[stack.OutputURL]
-	endpoint := os.Getenv("AWS_ENDPOINT_URL")
-	u, err := url.Parse(address)
-	if err != nil || endpoint == "" {
-		return address
-	}
-	id, _, _ := strings.Cut(u.Hostname(), ".")
-	if *emulator == "localstack" {
-		return endpoint + "/restapis/" + id + u.Path + "/_user_request_"
-	}
-	if u.Port() == "" { // the address that AWS would have
-		e, err := url.Parse(endpoint)
-		if err == nil {
-			u.Scheme, u.Host = e.Scheme, id+".execute-api.localhost:"+e.Port()
-		}
-	}
-	return u.String()
-}
-
-// toEmulator connects to the emulator whatever the host is called: names below localhost lead nowhere for some resolvers.
-func toEmulator() http.RoundTripper {
-	endpoint, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL"))
-	if err != nil || endpoint.Host == "" {
-		return http.DefaultTransport
-	}
-	var d net.Dialer
-	return &http.Transport{MaxIdleConnsPerHost: 32, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return d.DialContext(ctx, network, endpoint.Host)
-	}}
+	c, err := s.Client(os.Getenv("WOVYR_TOKEN"))
+	require.NoError(t, err)
+	return &deployed{cfg: cfg, outputs: s.Outputs, client: c}
 }
 
 func TestEndToEnd(t *testing.T) {

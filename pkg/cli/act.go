@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -98,8 +97,8 @@ func newSignal(env Environment) *cobra.Command {
 if none waits yet, it is kept. The same --id counts once.`,
 		Example: `  wovyr signal k5f2… PaymentReceived --key o-1 --json-data '{"amount": 12}'`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if strings.HasPrefix(r.data, "{") || strings.HasPrefix(r.data, "[") {
-				return misuse{errors.New("--data is the store's folder; the event's data is --json-data")}
+			if err := r.checkData(); err != nil {
+				return err
 			}
 			value, err := readInput(env, "the data", data)
 			if err != nil {

@@ -85,6 +85,9 @@ func newPublish(env Environment) *cobra.Command {
 those that will. The same --id counts once. (To one execution: wovyr signal.)`,
 		Example: `  wovyr publish PaymentReceived --key o-1 --json-data '{"amount": 12}'`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := r.checkData(); err != nil {
+				return err
+			}
 			value, err := readInput(env, "the data", data)
 			if err != nil {
 				return err

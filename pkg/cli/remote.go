@@ -10,32 +10,91 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wovyr/wovyr/pkg/aws/connect"
 	"github.com/wovyr/wovyr/pkg/client"
 	"github.com/wovyr/wovyr/pkg/node"
 	"github.com/wovyr/wovyr/pkg/project"
 )
 
-// remote is what commands that speak to a server share.
+// remote is what commands that speak to a server share. A server is named by its address, by the stack that it is deployed as, or by the data
+// folder that it has open.
 type remote struct {
 	env    Environment
 	server string
+	stack  string
 	data   string
 	output string
+
+	command *cobra.Command
 }
 
-// flags adds --server and --data to a command.
+// Variables that name a server where no flag does.
+const (
+	envServer = "WOVYR_SERVER"
+	envStack  = "WOVYR_STACK"
+	envToken  = "WOVYR_TOKEN"
+)
+
+// flags adds --server, --stack and --data to a command.
 func (r *remote) flags(c *cobra.Command) {
-	c.Flags().StringVar(&r.server, "server", os.Getenv("WOVYR_SERVER"), "address of the server (default WOVYR_SERVER, else the one that has --data open)")
+	r.command = c
+	c.Flags().StringVar(&r.server, "server", "", "address of the server (default WOVYR_SERVER, else the one that has --data open)")
+	r.stackFlag(c)
 	c.Flags().StringVar(&r.data, "data", "", "folder of a store on this machine (default that of wovyr.yaml, or .wovyr)")
+}
+
+// stackFlag adds --stack alone, for commands that are about AWS only.
+func (r *remote) stackFlag(c *cobra.Command) {
+	r.command = c
+	c.Flags().StringVar(&r.stack, "stack", "", "name of the stack on AWS (default WOVYR_STACK); region and identity as for the AWS command line")
+}
+
+// settle says which one of server, stack and folder is meant: what a flag names, else what the environment names.
+func (r *remote) settle() error {
+	var named []string
+	for _, flag := range []string{"server", "stack", "data"} {
+		if r.command != nil && r.command.Flags().Changed(flag) {
+			named = append(named, "--"+flag)
+		}
+	}
+	switch {
+	case len(named) > 1:
+		return misuse{fmt.Errorf("%s each name a server: give one of them", strings.Join(named, " and "))}
+	case len(named) == 1 || r.server != "" || r.stack != "":
+		return nil
+	}
+	if r.server, r.stack = os.Getenv(envServer), os.Getenv(envStack); r.server != "" && r.stack != "" {
+		return misuse{fmt.Errorf("%s and %s are both set: give --server, --stack or --data, or unset one", envServer, envStack)}
+	}
+	return nil
 }
 
 // sameServer are the flags by which another command finds the same server.
 func (r *remote) sameServer() string {
-	flags := dataFlag(r.data)
-	if r.server != "" && r.server != os.Getenv("WOVYR_SERVER") {
-		flags = " --server " + r.server + flags
+	switch {
+	case r.server != "" && r.server != os.Getenv(envServer):
+		return " --server " + r.server
+	case r.stack != "" && r.stack != os.Getenv(envStack):
+		return " --stack " + r.stack
 	}
-	return flags
+	return dataFlag(r.data)
+}
+
+// deployment finds the stack that is meant.
+func (r *remote) deployment(ctx context.Context) (*connect.Stack, error) {
+	cfg, err := connect.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return connect.Find(ctx, cfg, r.stack)
+}
+
+// checkData finds the data of an event that stands in the flag of the folder.
+func (r *remote) checkData() error {
+	if strings.HasPrefix(r.data, "{") || strings.HasPrefix(r.data, "[") || strings.HasPrefix(r.data, "@") {
+		return misuse{errors.New("--data is the store's folder; the event's data is --json-data")}
+	}
+	return nil
 }
 
 // folder is the data folder that is meant.
@@ -52,9 +111,19 @@ func (r *remote) folder() (string, error) {
 
 // client finds the server: the one named, else the one that has the data folder open, else the one at the project's address.
 func (r *remote) client(ctx context.Context) (*client.Client, error) {
-	if r.server != "" {
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.server != "":
 		at, err := serverAddress(r.server)
-		return &client.Client{Server: at, Token: os.Getenv("WOVYR_TOKEN")}, err // for the server that was named, and no other
+		return &client.Client{Server: at, Token: os.Getenv(envToken)}, err // for the server that was named, and no other
+	case r.stack != "":
+		s, err := r.deployment(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.Client(os.Getenv(envToken))
 	}
 	folder, err := r.folder()
 	if err != nil {
@@ -65,7 +134,7 @@ func (r *remote) client(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	if at == "" {
-		return nil, fmt.Errorf("%w for %s: start one with `wovyr dev`, or name one with --server", client.ErrUnreachable, folder)
+		return nil, fmt.Errorf("%w for %s: start one with `wovyr dev`, or name one with --server or --stack", client.ErrUnreachable, folder)
 	}
 	return &client.Client{Server: at}, nil
 }
@@ -89,7 +158,7 @@ func (r *remote) reader(ctx context.Context) (reader, func() error, error) {
 	if err == nil {
 		return c, func() error { return nil }, nil
 	}
-	if !errors.Is(err, client.ErrUnreachable) {
+	if !errors.Is(err, client.ErrUnreachable) || r.server != "" || r.stack != "" {
 		return nil, nil, err
 	}
 	folder, folderErr := r.folder()

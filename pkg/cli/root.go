@@ -74,14 +74,18 @@ you deploy them, draws them, runs their unit tests, and prints the JSON Schema w
 which editors complete and check them while you type.`,
 		Example: `  wovyr run order.yaml --input '{…}'     run it here, durably
   wovyr dev                             serve workflows on this machine
+  wovyr list --stack wovyr              speak to a deployment on AWS
   wovyr validate order.yaml             say all that is wrong with a document
   wovyr graph order.yaml -w order.svg   draw it
   wovyr test order.test.yaml            run its tests, in virtual time
   wovyr schema > wovyr.schema.json      let your editor check it`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
+		Version:           "of this build", // what --version prints is the template below
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetVersionTemplate(versionText())
+	root.Flags().Bool("version", false, "print the version of this tool and of what it reads")
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1))
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodesHelp)
 	add := func(title string, commands ...*cobra.Command) {

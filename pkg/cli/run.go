@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -173,14 +174,19 @@ func dataFlag(data string) string {
 
 // follow starts the execution, or finds the one that the same command left open, and waits for its end.
 func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input workflow.Value, plan map[string]workflow.TaskDecision) (*client.Execution, error) {
-	for _, d := range docs {
+	var now uint64 // the version that the first file is
+	for i, d := range docs {
 		warnAbsent(r.env, d, api.Unregistered(ctx, d.file, d.definition, n.Kinds))
-		if _, _, err := n.Worker.Deploy(ctx, node.Tenant, d.definition); err != nil {
+		deployed, _, err := n.Worker.Deploy(ctx, node.Tenant, d.definition)
+		if err != nil {
 			return nil, ofStore(err)
+		}
+		if i == 0 {
+			now = deployed.Version
 		}
 	}
 	name := docs[0].definition.Name
-	id, err := r.open(ctx, n, name, input)
+	id, began, err := r.open(ctx, n, name, input)
 	if err != nil {
 		return nil, err
 	}
@@ -190,10 +196,13 @@ func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input w
 		if err != nil {
 			return nil, ofStore(err)
 		}
-		id = started.Execution
-		progress.begin(id, name, started.Definition, started.Existed)
+		id, began = started.Execution, started.Definition
+		progress.begin(id, name, began, started.Existed)
 	} else {
 		progress.begin(id, name, "", true)
+	}
+	if newest := strconv.FormatUint(now, 10); began != newest {
+		progress.say("%s has changed since: this execution goes on by version %s, with which it began. The file is version %s now; %s.\n", docs[0].file, began, newest, r.another())
 	}
 	for {
 		view, err := r.await(ctx, n, id, plan)
@@ -203,6 +212,14 @@ func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input w
 		id = view.Next // continue_as_new: the work goes on there
 		progress.begin(id, name, "", true)
 	}
+}
+
+// another is how the user gets an execution of the file as it is now.
+func (r *run) another() string {
+	if r.key != "" {
+		return "another --key starts an execution of that"
+	}
+	return "--new starts an execution of that"
 }
 
 // await waits for the end of one execution, and takes the decisions that it asks for meanwhile.
@@ -268,32 +285,32 @@ func trouble(env Environment) func(error) {
 	}
 }
 
-// open looks for an execution of the workflow with this input that an earlier run left open.
-func (r *run) open(ctx context.Context, n *node.Node, name string, input workflow.Value) (string, error) {
+// open looks for an execution of the workflow with this input that an earlier run left open, and returns it with its version.
+func (r *run) open(ctx context.Context, n *node.Node, name string, input workflow.Value) (id, version string, err error) {
 	if r.fresh || r.key != "" {
-		return "", nil
+		return "", "", nil
 	}
 	for page := (eventstore.Page{}); ; {
 		rows, next, err := n.Worker.Store.List(ctx, node.Tenant, eventstore.Filter{Workflow: name, OpenOnly: true}, page)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		for _, row := range rows {
 			created, err := n.Worker.Created(ctx, row.Stream)
 			if err != nil {
-				return "", err
+				return "", "", err
 			}
 			if goesOn := created.Origin.Continues; goesOn != nil && created.By == startedBy {
 				if created, err = n.Worker.Created(ctx, eventstore.Stream{Tenant: node.Tenant, ID: goesOn.First}); err != nil {
-					return "", err
+					return "", "", err
 				}
 			}
 			if created.By == startedBy && string(created.Input.JSON) == string(input) {
-				return row.Stream.ID, nil
+				return row.Stream.ID, strconv.FormatUint(row.Definition, 10), nil
 			}
 		}
 		if next == "" {
-			return "", nil
+			return "", "", nil
 		}
 		page.Cursor = next
 	}

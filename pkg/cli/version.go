@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -16,15 +17,19 @@ func newVersion(env Environment) *cobra.Command {
 		Short: "Print the version of this tool and of what it reads",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			version, commit := built(debug.ReadBuildInfo())
-			_, err := fmt.Fprintf(env.Out, "wovyr     %s\ncommit    %s\nlanguage  wovyr/v1\nformat    %d\ngo        %s %s/%s\n",
-				version, commit, workflow.FormatV1, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			if err != nil {
+			if _, err := io.WriteString(env.Out, versionText()); err != nil {
 				return failure{err}
 			}
 			return nil
 		},
 	}
+}
+
+// versionText is what `wovyr version` and `wovyr --version` print.
+func versionText() string {
+	version, commit := built(debug.ReadBuildInfo())
+	return fmt.Sprintf("wovyr     %s\ncommit    %s\nlanguage  wovyr/v1\nformat    %d\ngo        %s %s/%s\n",
+		version, commit, workflow.FormatV1, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // built reads from the binary what it was built from.
