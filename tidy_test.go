@@ -54,6 +54,9 @@ var layers = []tidy.Layer{
 	{Path: "pkg/schema", May: only("pkg/workflow"), Modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "github.com/hashicorp/golang-lru/v2"}},
 	{Path: "pkg/project", May: only("pkg/activity/...", "pkg/secret/...", "pkg/workflow")},
 
+	// Requests of webhooks: a leaf that the API reads them by.
+	{Path: "pkg/webhook", May: only("pkg/workflow"), Modules: none},
+
 	// Platforms: each knows its own store, and not the other platform.
 	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},
 	{Path: "pkg/aws/connect", May: only("pkg/client", "pkg/aws/stack"), Tests: only("internal/emulator")}, // for callers: it holds nothing of the platform
@@ -62,7 +65,7 @@ var layers = []tidy.Layer{
 	// What stands on top.
 	{Path: "pkg/sim", May: append(only("pkg/worker", "pkg/eventstore/memory"), below...), Tests: only("pkg/dsl", "pkg/worker/porttest")},
 	{Path: "pkg/client", May: only("pkg/workflow"), Tests: only("pkg/...")}, // has the forms on the wire, which the API shares
-	{Path: "pkg/api", May: append(only("pkg/worker", "pkg/dsl", "pkg/client"), below...), Tests: only("pkg/...")},
+	{Path: "pkg/api", May: append(only("pkg/worker", "pkg/dsl", "pkg/client", "pkg/webhook"), below...), Tests: only("pkg/...")},
 	{Path: "pkg/node", May: append(only("pkg/worker", "pkg/local", "pkg/api", "pkg/client", "pkg/project"), below...), Tests: only("pkg/...", "internal/e2e")},
 	{Path: "pkg/cli", May: only("pkg/...")}, // the whole program, for mains
 	{Path: "cmd/...", May: only("pkg/...", "console/...", "cmd/...")},

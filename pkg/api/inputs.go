@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -77,8 +78,11 @@ func (s *Server) signal(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.ask(r, workflow.ExternalEvent{EarlyEvent: workflow.EarlyEvent{ID: in.ID, Kind: in.Type, Key: in.Key, Source: in.Source, Data: data, ReceivedAt: s.Worker.Clock.Now()}})
+	return s.ask(r, workflow.ExternalEvent{EarlyEvent: workflow.EarlyEvent{ID: in.ID, Kind: in.Type, Key: in.Key, Source: in.Source, From: in.From, Data: data, ReceivedAt: s.Worker.Clock.Now()}})
 }
+
+// ways are how events come, as steps of kind event name them.
+var ways = []string{"bus", "webhook", "queue", "file"}
 
 func (s *Server) readSignal(r *http.Request) (client.Signal, error) {
 	var in client.Signal
@@ -87,6 +91,9 @@ func (s *Server) readSignal(r *http.Request) (client.Signal, error) {
 	}
 	if in.Type == "" {
 		return in, problem(http.StatusBadRequest, "body", "type is missing", `write {"type": "PaymentReceived", "key": "…", "data": …}`)
+	}
+	if in.From != "" && !slices.Contains(ways, in.From) {
+		return in, problem(http.StatusBadRequest, "body", "from must be bus, webhook, queue or file", "it is how the event came; a step that says `from` takes no others")
 	}
 	in.ID = s.id(in.ID)
 	return in, nil
@@ -101,7 +108,7 @@ func (s *Server) publish(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := s.Worker.Publish(r.Context(), s.Tenant, worker.Event{ID: in.ID, Type: in.Type, Key: in.Key, Source: in.Source, Data: data}); err != nil {
+	if err := s.Worker.Publish(r.Context(), s.Tenant, worker.Event{ID: in.ID, Type: in.Type, Key: in.Key, Source: in.Source, From: cmp.Or(in.From, "bus"), Data: data}); err != nil {
 		return answer{}, err
 	}
 	return accepted()

@@ -90,6 +90,9 @@ func TestQueriesThatAreRefused(t *testing.T) {
 		require.Contains(t, p.Error(), says)
 	}
 	for path, methods := range described(t) {
+		if path == "/hooks/{path}" {
+			continue // services send what they like
+		}
 		for method, words := range methods {
 			says := "takes no query"
 			if len(words) > 0 {

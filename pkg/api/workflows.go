@@ -35,6 +35,11 @@ func (s *Server) deploy(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	out := client.Deployed{Workflow: d.Workflow, Version: d.Version, Hash: d.Hash.String(), New: fresh}
+	for i := range def.Triggers {
+		if t := def.Triggers[i].Webhook; t != nil {
+			out.Webhooks = append(out.Webhooks, t.Address())
+		}
+	}
 	if s.Kinds != nil {
 		diagnostics = append(diagnostics, Unregistered(r.Context(), file, def, s.Kinds)...)
 	}

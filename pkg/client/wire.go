@@ -96,8 +96,18 @@ type Deployed struct {
 	Version  uint64 `json:"version"`
 	Hash     string `json:"hash"`
 	New      bool   `json:"new"`
+	// Webhooks are the paths, below the server's address, that the workflow's webhooks are sent to.
+	Webhooks []string `json:"webhooks,omitempty"`
 	// Diagnostics are warnings, place by place: of the language, and of what no worker here can run.
 	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
+}
+
+// Hooked is the answer to a request that a service sent to a webhook.
+type Hooked struct {
+	Accepted bool `json:"accepted"`
+	// Execution is what it started; Existed says that an earlier request of the same delivery did. Empty: the event was handed to those who wait for it.
+	Execution string `json:"execution_id,omitempty"`
+	Existed   bool   `json:"existed,omitempty"`
 }
 
 // StartRequest asks for an execution.
@@ -118,7 +128,9 @@ type Signal struct {
 	Type   string          `json:"type"`
 	Key    string          `json:"key,omitempty"`
 	Source string          `json:"source,omitempty"`
-	Data   json.RawMessage `json:"data,omitempty"`
+	// From is how the event came, for steps that wait for it `from` bus, webhook, queue or file; empty: bus, and for a signal to one execution nothing.
+	From string          `json:"from,omitempty"`
+	Data json.RawMessage `json:"data,omitempty"`
 }
 
 // CancelRequest asks for an execution's end.
