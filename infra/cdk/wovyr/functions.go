@@ -155,12 +155,17 @@ func (w *Wovyr) class(c Class) awslambda.Function {
 		stack.EnvHistoryTable: *w.History.TableName(), stack.EnvPayloadBucket: *w.Payloads.BucketName(), stack.EnvTenant: w.props.Tenant,
 		stack.EnvSecrets: w.props.SecretsPrefix, stack.EnvLogLevel: w.props.LogLevel,
 	}
+	if w.URL != nil {
+		env[stack.EnvURL] = *w.URL // for the addresses of tasks and callbacks
+	}
 	maps.Copy(env, c.Environment)
 	f := w.function(functionSpec{id: id, description: "Wovyr: activities of class " + c.Name, code: c.Code, memory: memory, timeout: timeout, environment: env})
 	w.consume(f, w.tasks[c.Name], stack.TasksBatch, c.MaxConcurrency)
 	w.inbox.GrantSendMessages(f)
 	w.mayClaim(f)
 	w.mayUsePayloads(f)
+	f.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{ // where large payloads stand until their names are known
+		Actions: jsii.Strings("s3:DeleteObject"), Resources: &[]*string{w.Payloads.ArnForObjects(jsii.String("incoming/*"))}}))
 	w.mayUseSecrets(f)
 	return f
 }
