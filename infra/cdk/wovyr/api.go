@@ -40,6 +40,7 @@ func (w *Wovyr) apiFunction() awslambda.Function {
 		id: "Api", description: "Wovyr: the HTTP API", code: w.own("api"), memory: 512, timeout: stack.APITimeout, environment: w.environment(env),
 	})
 	w.engineRights(f)
+	w.mayUseSecrets(f) // those that webhooks are verified by
 	return f
 }
 

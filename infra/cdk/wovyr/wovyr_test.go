@@ -262,7 +262,7 @@ func rights(t *testing.T, tpl template) {
 					require.False(t, strings.HasPrefix(action, "scheduler:"), action)
 				}
 				if action == "secretsmanager:GetSecretValue" && statement["Sid"] == "Secrets" || action == "ssm:GetParameter" {
-					require.Regexp(t, "^Wovyr(Activity|ClassGpuLarge)", id)
+					require.Regexp(t, "^Wovyr(Activity|Api|ClassGpuLarge)", id)
 				}
 			}
 		}
