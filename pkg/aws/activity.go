@@ -26,15 +26,15 @@ func (p *Platform) Activity(ctx context.Context, e events.SQSEvent) (events.SQSE
 
 // run runs one task.
 func (p *Platform) run(ctx context.Context, r received, end time.Time, failed *failures) {
+	q := p.tasks.queues[p.config.Class]
 	t, answer, err := p.bodies.task(ctx, r.Body)
 	if err != nil {
 		if !p.unreadable(ctx, r.SQSMessage, err) {
-			failed.add(r.MessageId)
+			p.comesAgain(ctx, q, r, worker.Answer{After: p.Worker.Limits.Retry, Err: err}, failed)
 		}
 		return
 	}
 	defer p.issued.hold(t.Stream, t.AttemptRef, answer)()
-	q := p.tasks.queues[p.config.Class]
 	d := worker.Delivery{Task: t, Receive: p.Worker.Entropy.ID(), Extend: func(ctx context.Context, d time.Duration) error { return q.hide(ctx, r.ReceiptHandle, d) }}
 	if !end.IsZero() {
 		d.Until = end.UnixNano()

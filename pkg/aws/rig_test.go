@@ -30,6 +30,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/dsl"
+	"github.com/wovyr/wovyr/pkg/eventstore"
 	store "github.com/wovyr/wovyr/pkg/eventstore/dynamodb"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/worker/machine"
@@ -355,4 +356,13 @@ func recordOf(r streams.Record) events.DynamoDBEventRecord {
 	}
 	return events.DynamoDBEventRecord{EventID: *r.EventID, EventName: string(r.EventName), EventSource: "aws:dynamodb",
 		Change: events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: *r.Dynamodb.SequenceNumber, StreamViewType: "NEW_IMAGE"}}
+}
+
+// lateMessage and lateTask are messages to an execution that no longer waits for them.
+func (r *rig) lateMessage(s eventstore.Stream, in workflow.Input) worker.Message {
+	return worker.Message{ID: r.Worker.Entropy.ID(), Stream: s, Floor: 2, Input: in}
+}
+
+func (r *rig) lateTask(s eventstore.Stream) worker.Task {
+	return worker.Task{ID: r.Worker.Entropy.ID(), Stream: s, Floor: 2, AttemptRef: workflow.AttemptRef{Step: "s0", Attempt: 1}, Class: worker.DefaultClass}
 }
