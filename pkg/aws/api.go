@@ -65,10 +65,6 @@ func (p *Platform) httpAPI(ctx context.Context, event json.RawMessage, handler f
 	for name, value := range e.Headers { // order-free: a map again
 		header.Set(name, value)
 	}
-	r, err := request(ctx, e.RequestContext.HTTP.Method, path, e.RawQueryString, header, e.Body, e.IsBase64Encoded)
-	if err != nil {
-		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
-	}
 	var claims map[string]string
 	var principal string
 	switch a := e.RequestContext.Authorizer; {
@@ -78,9 +74,13 @@ func (p *Platform) httpAPI(ctx context.Context, event json.RawMessage, handler f
 	case a.IAM != nil:
 		principal = a.IAM.UserARN
 	}
-	tenant, ok := p.tenant(path, claims)
+	tenant, path, ok := p.tenant(path, claims)
 	if !ok {
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusForbidden, Headers: problemHeader, Body: noTenant}, nil
+	}
+	r, err := request(ctx, e.RequestContext.HTTP.Method, path, e.RawQueryString, header, e.Body, e.IsBase64Encoded)
+	if err != nil {
+		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
 	}
 	w := serve(handler(Caller{Tenant: tenant, Principal: principal}), r)
 	body, encoded := bodyOf(w)
@@ -100,13 +100,13 @@ func (p *Platform) restAPI(ctx context.Context, event json.RawMessage, handler f
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	query := url.Values(e.MultiValueQueryStringParameters).Encode()
-	r, err := request(ctx, e.HTTPMethod, e.Path, query, header, e.Body, e.IsBase64Encoded)
-	if err != nil {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
-	}
-	tenant, ok := p.tenant(e.Path, nil)
+	tenant, path, ok := p.tenant(e.Path, nil)
 	if !ok {
 		return events.APIGatewayProxyResponse{StatusCode: http.StatusForbidden, Headers: problemHeader, Body: noTenant}, nil
+	}
+	r, err := request(ctx, e.HTTPMethod, path, query, header, e.Body, e.IsBase64Encoded)
+	if err != nil {
+		return events.APIGatewayProxyResponse{StatusCode: http.StatusBadRequest, Body: err.Error()}, nil
 	}
 	w := serve(handler(Caller{Tenant: tenant, Principal: e.RequestContext.Identity.UserArn}), r)
 	body, encoded := bodyOf(w)
@@ -118,16 +118,28 @@ const noTenant = `{"status":403,"code":"tenant","title":"your token names no ten
 
 var problemHeader = map[string]string{"Content-Type": "application/problem+json"}
 
-// callbacks is where the path of a callback begins. Its token says which execution, of which tenant, it answers to.
-const callbacks = "/v1/callbacks/"
+// Where the paths begin of requests that nobody has let in, for they prove themselves.
+const (
+	// callbacks: the token says which execution, of which tenant, is answered.
+	callbacks = "/v1/callbacks/"
+	// hooks: where tenants are told apart, the tenant comes next, and then the path that the workflow's trigger has behind /hooks.
+	hooks = "/hooks/"
+)
 
-// tenant is whose the caller is. A callback comes from whoever has its token, so it needs no claim.
-func (p *Platform) tenant(path string, claims map[string]string) (string, bool) {
+// tenant is whose the caller is, and the path of his request as the API knows it.
+func (p *Platform) tenant(path string, claims map[string]string) (tenant, plain string, ok bool) {
 	if p.config.TenantClaim == "" || strings.HasPrefix(path, callbacks) {
-		return p.config.Tenant, true
+		return p.config.Tenant, path, true
 	}
-	t := claims[p.config.TenantClaim]
-	return t, t != ""
+	if rest, hook := strings.CutPrefix(path, hooks); hook {
+		tenant, rest, ok = strings.Cut(rest, "/")
+		if name, err := url.PathUnescape(tenant); err == nil {
+			tenant = name
+		}
+		return tenant, hooks + rest, ok && tenant != ""
+	}
+	tenant = claims[p.config.TenantClaim]
+	return tenant, path, tenant != ""
 }
 
 func request(ctx context.Context, method, path, query string, header http.Header, body string, encoded bool) (*http.Request, error) {
