@@ -116,6 +116,9 @@ func (p *pass) trigger(n *node) workflow.Trigger {
 			},
 			Input: p.source.template(w.get("input")),
 		}
+		if e := w.get("emit"); e != nil {
+			t.Webhook.Emit = &workflow.Emit{Type: p.source.template(e.get("type")), Key: p.source.bare(e.get("key")), Data: p.source.template(e.get("data"))}
+		}
 		if v := &t.Webhook.Verify; v.HMACSHA256 != "" && v.Header == "" {
 			v.Header = "X-Signature"
 		}

@@ -169,6 +169,11 @@ func (c *collector) trigger(t *workflow.Trigger, where string) {
 		c.add(site{where: where + "/schedule/input", tmpl: t.Schedule.Input, names: nameEvent, moment: momentOutside})
 	case t.Webhook != nil:
 		c.add(site{where: where + "/webhook/input", tmpl: t.Webhook.Input, names: nameEvent, moment: momentOutside})
+		if e := t.Webhook.Emit; e != nil {
+			c.add(site{where: where + "/webhook/emit/type", tmpl: e.Type, want: wantText, names: nameEvent, moment: momentOutside})
+			c.add(site{where: where + "/webhook/emit/key", tmpl: e.Key, want: wantText, names: nameEvent, moment: momentOutside})
+			c.add(site{where: where + "/webhook/emit/data", tmpl: e.Data, names: nameEvent, moment: momentOutside})
+		}
 	}
 }
 

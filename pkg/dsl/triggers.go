@@ -26,11 +26,13 @@ func (a *analysis) checkTriggers() {
 		case t.Schedule != nil:
 			a.checkTriggerInput(where+"/schedule", t.Schedule.Input)
 		case t.Webhook != nil:
-			a.checkTriggerInput(where+"/webhook", t.Webhook.Input)
-			if first, taken := paths[t.Webhook.Path]; taken {
+			if t.Webhook.Emit == nil {
+				a.checkTriggerInput(where+"/webhook", t.Webhook.Input)
+			}
+			if first, taken := paths[t.Webhook.Address()]; taken {
 				a.sink.errorf(where+"/webhook/path", "dsl/duplicate", "give each webhook a path of its own", "trigger %d has the path %s already", first+1, clip(t.Webhook.Path))
 			} else {
-				paths[t.Webhook.Path] = i
+				paths[t.Webhook.Address()] = i
 			}
 		}
 	}

@@ -61,7 +61,7 @@ var triggerShape = &object{
 	words: []word{
 		{name: "event", value: eventTriggerShape, example: "{ type: OrderPlaced }", doc: "Starts an execution for each event that matches."},
 		{name: "schedule", value: scheduleShape, example: "{ every: 15m }", doc: "Starts executions by the clock."},
-		{name: "webhook", value: webhookShape, example: "{ path: /hooks/payments, verify: { bearer: hook_token } }", doc: "Starts an execution for each verified request."},
+		{name: "webhook", value: webhookShape, example: "{ path: /hooks/payments, verify: { bearer: hook_token } }", doc: "Starts an execution for each verified request, or makes an event of it."},
 	},
 }
 
@@ -98,13 +98,26 @@ var scheduleShape = &object{
 
 var webhookShape = &object{
 	name: "webhook",
-	doc:  "Starts an execution for each verified request.",
+	doc:  "Starts an execution for each verified request, or makes an event of it.",
+	most: [][]string{{"input", "emit"}},
 	words: []word{
-		{name: "path", required: true, example: "/hooks/payments", doc: "The path of the request.",
+		{name: "path", required: true, example: "/hooks/payments", doc: "The path of the request, below the address of the API. It begins with `/hooks`, whether that is written or not.",
 			value: &scalar{name: "a path", pattern: webhookPath.String(), max: 256, hint: "write a path such as /hooks/payments",
 				problem: patternProblem(webhookPath, "a path of letters, digits and any of . _ ~ -", "write a path such as /hooks/payments")}},
 		{name: "verify", required: true, value: verifyShape, example: "{ bearer: hook_token }", doc: "How the sender proves itself."},
 		{name: "input", value: template, example: "'${ event.data }'", doc: "The input of the execution.", fallback: "the body of the request"},
+		{name: "emit", value: hookEmitShape, example: "{ type: Paid, key: event.data.order }", doc: "Makes an event of the request, `from: webhook`, and starts no execution by itself."},
+	},
+}
+
+var hookEmitShape = &object{
+	name: "emit of a webhook",
+	doc:  "The event that a request becomes: executions that wait for it go on, and triggers of its type start others.",
+	hint: "write { type: Paid, key: event.data.order }",
+	words: []word{
+		{name: "type", required: true, value: mixed, example: "Paid", doc: "The type of the event."},
+		{name: "key", value: bareTemplate, example: "event.data.order", doc: "What the event is about."},
+		{name: "data", value: template, example: "'${ event.data.payment }'", doc: "Its content.", fallback: "the body of the request"},
 	},
 }
 
@@ -114,7 +127,7 @@ var verifyShape = &object{
 	one:  []string{"hmac_sha256", "bearer"},
 	words: []word{
 		{name: "hmac_sha256", value: secret, example: "payments_key", doc: "The name of the secret that signs the body."},
-		{name: "header", value: header, example: "X-Signature", doc: "The header that holds the signature, in hex.", fallback: "X-Signature", only: []string{"hmac_sha256"}},
+		{name: "header", value: header, example: "X-Signature", doc: "The header that holds the signature, in hex or base64. `Stripe-Signature`, `Webhook-Signature`, `Svix-Signature` and `X-Slack-Signature` are in their senders' own form.", fallback: "X-Signature", only: []string{"hmac_sha256"}},
 		{name: "bearer", value: secret, example: "hook_token", doc: "The name of the secret that stands in the Authorization header."},
 	},
 }

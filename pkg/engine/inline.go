@@ -128,13 +128,18 @@ func runEmit(t *Turn, in inst) {
 		ev.Source = t.s.Workflow
 	}
 	if ev.Kind == "" || len(ev.Kind) > MaxType {
-		t.failStart(in, workflow.Errorf("event.type", workflow.CategoryWorkflow, "the type of the event has %d bytes: give it 1 to %d", len(ev.Kind), MaxType))
+		t.failStart(in, wrongType(ev.Kind))
 		return
 	}
 	t.instant(in, weighPayload(ev.Data), func() {
 		t.emit(ev)
 		t.complete(in, workflow.Payload{})
 	})
+}
+
+// wrongType is the error of a type of events that no store takes.
+func wrongType(kind string) *workflow.Error {
+	return workflow.Errorf("event.type", workflow.CategoryWorkflow, "the type of the event has %d bytes: give it 1 to %d", len(kind), MaxType)
 }
 
 // renderKey renders the key of an event: a text as it stands, numbers and booleans as text.

@@ -26,6 +26,32 @@ func Hooked(t *workflow.WebhookTrigger, e workflow.EarlyEvent) (workflow.Payload
 	return given(t.Input, eventActivation(&e), e.Data)
 }
 
+// HookEvent is the event that a verified request to a webhook with `emit` becomes. The request is an event itself, and keeps all that `emit` does not say.
+func HookEvent(t *workflow.WebhookTrigger, e workflow.EarlyEvent) (workflow.EarlyEvent, *workflow.Error) {
+	a := eventActivation(&e)
+	lazy := &lazyActivation{made: a}
+	kind, err := renderString(t.Emit.Type, lazy)
+	if err == nil && (kind == "" || len(kind) > MaxType) {
+		err = wrongType(kind)
+	}
+	if err != nil {
+		return e, err
+	}
+	key, err := renderKey(t.Emit.Key, lazy)
+	if err != nil {
+		return e, err
+	}
+	data, err := given(t.Emit.Data, a, e.Data)
+	if err == nil && len(data.JSON) > MaxValue {
+		err = tooLarge("the data of the event", len(data.JSON), MaxValue)
+	}
+	if err != nil {
+		return e, err
+	}
+	e.Kind, e.Key, e.Data = kind, key, data
+	return e, nil
+}
+
 // eventActivation holds `event` alone: a trigger stands outside of every execution.
 func eventActivation(e *workflow.EarlyEvent) *expr.Activation {
 	return expr.NewActivation(func(name string) (expr.Binding, bool) { return eventBinding(e), name == "event" })

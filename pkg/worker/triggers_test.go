@@ -334,3 +334,43 @@ func TestWebhooksOfWorkflows(t *testing.T) {
 	_, err = take("/hooks/short", HookRequest{ID: "2", Data: body(`{"m":3}`)})
 	require.ErrorIs(t, err, ErrNoWebhook, "switched off")
 }
+
+// TestAWebhookThatEmits: a request becomes an event, once for each delivery, for those who wait for it and for the triggers of its type.
+func TestAWebhookThatEmits(t *testing.T) {
+	r := newRig(t)
+	r.define(`name: pay
+triggers: [ { webhook: { path: /pay, verify: { bearer: k }, emit: { type: '${ "Paid." + event.type }', key: event.data.order, data: { sum: '${ event.data.sum }' } } } } ]
+steps:
+  one: { event: { type: Paid.card, key: input.order, from: webhook } }
+  two: { needs: [ one ], event: { type: Paid.card, key: input.order, from: webhook } }
+output: '${ [steps.one.output.data.sum, steps.two.output.data.sum, steps.one.output.source] }'`)
+	r.define("name: ledger\ntriggers: [ { event: { type: Paid.card, source: /hooks/pay } } ]\nsteps:\n  a: { value: 1 }")
+	s := r.begin("pay", `{"order":"o-1"}`)
+	r.settle()
+	take := func(id, kind, body string) error {
+		h, err := r.Webhook(t.Context(), tenant, "/hooks/pay", id)
+		require.NoError(t, err)
+		started, err := r.Take(t.Context(), h, HookRequest{ID: id, Type: kind, Data: workflow.Inline(workflow.Value(body))})
+		require.Empty(t, started.Execution)
+		return err
+	}
+	for range 3 {
+		require.NoError(t, take("1", "card", `{"order":"o-1","sum":5}`))
+		require.NoError(t, take("x", "card", `{"order":"o-2","sum":9}`))
+		r.settle()
+	}
+	require.Equal(t, "Waiting", r.see(s).Status.String(), "a repeat is no second payment")
+	require.NoError(t, take("2", "card", `{"order":"o-1","sum":7}`))
+	r.settle()
+	require.Equal(t, `[5,7,"/hooks/pay"]`, r.ended(s, "completed").Output.JSON.String())
+	require.Len(t, r.executions("ledger"), 3)
+	for id, body := range map[string]string{"no key": `{"sum":1}`, "large": `{"order":"o-3","sum":"` + strings.Repeat("x", 200<<10) + `"}`} {
+		var typed *workflow.Error
+		require.ErrorAs(t, take(id, "card", body), &typed, id)
+	}
+	var typed *workflow.Error
+	require.ErrorAs(t, take("long", strings.Repeat("x", 300), `{"order":"o-3","sum":1}`), &typed)
+	require.Equal(t, "event.type", typed.Code)
+	require.Len(t, r.letters(), 3)
+	require.Len(t, r.executions("pay"), 1)
+}

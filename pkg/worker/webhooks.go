@@ -88,10 +88,10 @@ type HookRequest struct {
 	Data workflow.Payload
 }
 
-// Take starts the execution that a verified request to a webhook asks for, once for each delivery. One that cannot be started as things are, for its
-// trigger is wrong or its input is refused, is kept as a dead letter, and the error is a *workflow.Error.
+// Take starts the execution that a verified request to a webhook asks for, once for each delivery, or publishes the event that it becomes. What cannot be
+// done as things are, for the trigger is wrong or its input is refused, is kept as a dead letter, and the error is a *workflow.Error.
 func (w *Worker) Take(ctx context.Context, h *Hook, d HookRequest) (Started, error) {
-	if d.Before != "" {
+	if d.Before != "" && h.Trigger.Emit == nil {
 		r := h.request
 		r.Key = hookKey(h.Trigger.Address(), d.Before)
 		s := eventstore.Stream{Tenant: r.Tenant, ID: w.ExecutionID(r)}
@@ -112,8 +112,17 @@ func (w *Worker) Take(ctx context.Context, h *Hook, d HookRequest) (Started, err
 	return started, err
 }
 
+// startHook does for a request, as an event, what its webhook says.
 func (w *Worker) startHook(ctx context.Context, h *Hook, e Event) (Started, error) {
-	input, wrong := engine.Hooked(h.Trigger, workflow.EarlyEvent{ID: e.ID, Kind: e.Type, Source: e.Source, From: e.From, Data: e.Data, ReceivedAt: w.Clock.Now()})
+	ev := workflow.EarlyEvent{ID: e.ID, Kind: e.Type, Source: e.Source, From: e.From, Data: e.Data, ReceivedAt: w.Clock.Now()}
+	if h.Trigger.Emit != nil {
+		ev, wrong := engine.HookEvent(h.Trigger, ev)
+		if wrong != nil {
+			return Started{}, fmt.Errorf("worker: webhook %s of %s: %w", h.Trigger.Path, h.Workflow, wrong)
+		}
+		return Started{Workflow: h.Workflow}, w.Publish(ctx, h.request.Tenant, Event{ID: fitName(h.request.Key), Type: ev.Kind, Key: ev.Key, Source: ev.Source, From: ev.From, Data: ev.Data})
+	}
+	input, wrong := engine.Hooked(h.Trigger, ev)
 	if wrong != nil {
 		return Started{}, fmt.Errorf("worker: webhook %s of %s: %w", h.Trigger.Path, h.Workflow, wrong)
 	}

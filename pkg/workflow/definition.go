@@ -499,11 +499,14 @@ type ScheduleTrigger struct {
 	Input    *Template `json:"input,omitempty"`
 }
 
-// WebhookTrigger starts an execution for each verified request.
+// WebhookTrigger starts an execution for each verified request, or hands it as an event to the executions that wait for it.
 type WebhookTrigger struct {
 	Path   string    `json:"path"`
 	Verify Verify    `json:"verify"`
 	Input  *Template `json:"input,omitempty"` // nil: the request's body
+	// Emit makes an event of the request, over `event`; nil: an execution starts. Its source is the webhook's address, and its data without any the
+	// request's body.
+	Emit *Emit `json:"emit,omitempty"`
 }
 
 // Address is the path that requests of the webhook are sent to, below the address of the API: the path of the trigger, which begins with /hooks
