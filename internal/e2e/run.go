@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/client"
 )
 
-// Target is a deployment under test.
+// Target is a deployment under test. Its workers know the secret SecretName.
 type Target struct {
 	Client *client.Client
 	// Patience is how long a scenario waits for what must come.
@@ -36,7 +37,7 @@ type scenario struct {
 
 // Run runs the scenarios.
 func Run(t *testing.T, target Target) {
-	for _, sc := range scenarios {
+	for _, sc := range slices.Concat(scenarios, triggers) {
 		if target.Short && !sc.short {
 			continue
 		}
@@ -77,21 +78,35 @@ func (s *story) start(workflow, input string) string {
 // until looks at an execution until it is as wanted, and returns it.
 func (s *story) until(id, what string, wanted func(e client.Execution) bool) client.Execution {
 	s.Helper()
+	var last client.Execution
+	s.wait(func() bool {
+		e, err := s.Client.Get(s.ctx, id)
+		if err == nil {
+			last = e
+		}
+		return err == nil && wanted(e)
+	}, func() string {
+		return fmt.Sprintf("it did not happen: %s: execution %s is %s, %s", what, id, last.Status, strings.Join(last.Waiting, ", "))
+	})
+	return last
+}
+
+// eventually looks until something has happened.
+func (s *story) eventually(what string, happened func() bool) {
+	s.Helper()
+	s.wait(happened, func() string { return "it did not happen: " + what })
+}
+
+func (s *story) wait(happened func() bool, otherwise func() string) {
+	s.Helper()
 	over := time.NewTimer(s.Patience)
 	defer over.Stop()
 	look := time.NewTicker(s.Look)
 	defer look.Stop()
-	var last client.Execution
-	for {
-		e, err := s.Client.Get(s.ctx, id)
-		if err == nil {
-			if last = e; wanted(e) {
-				return e
-			}
-		}
+	for !happened() {
 		select {
 		case <-over.C:
-			require.Fail(s, "it did not happen: "+what, "execution %s is %s, %s; last error %v", id, last.Status, strings.Join(last.Waiting, ", "), err)
+			require.Fail(s, otherwise())
 		case <-look.C:
 		}
 	}

@@ -2,6 +2,8 @@ package node_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,7 +17,10 @@ import (
 
 // TestEndToEnd runs the scenarios of every platform on a node.
 func TestEndToEnd(t *testing.T) {
-	p, err := project.Load(t.TempDir())
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, project.FileName), []byte("secrets: { "+e2e.SecretName+": { file: hooks.txt } }\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hooks.txt"), []byte(e2e.SecretValue), 0o600))
+	p, err := project.Load(dir)
 	require.NoError(t, err)
 	n, err := node.Open(node.Options{Project: p, Data: t.TempDir()})
 	require.NoError(t, err)
