@@ -195,7 +195,9 @@ func applyChildRequested(x *fold, e workflow.ChildRequested) error {
 	o := in.open()
 	o.Child = &workflow.ChildLink{
 		Step: e.Step, Child: e.Child, Workflow: e.Workflow, Definition: e.Definition, Wait: e.Wait, OnClose: e.OnClose, Undo: e.Undo,
+		Share: e.Share,
 	}
+	x.grant(e.Share)
 	o.Input = e.Input
 	x.after(in, before)
 	return nil
@@ -204,12 +206,14 @@ func applyChildRequested(x *fold, e workflow.ChildRequested) error {
 func applyChildEnded(x *fold, e workflow.ChildEnded) error {
 	for i := range x.s.Closing {
 		if x.s.Closing[i].Child == e.Child {
+			x.regain(x.s.Closing[i].Share)
 			x.s.Closing = append(x.s.Closing[:i:i], x.s.Closing[i+1:]...)
 			return nil
 		}
 	}
 	for i := range x.s.Children {
 		if x.s.Children[i].Child == e.Child {
+			x.regain(x.s.Children[i].Share)
 			x.s.Children = append(x.s.Children[:i:i], x.s.Children[i+1:]...)
 			return nil
 		}
@@ -222,7 +226,8 @@ func applyChildEnded(x *fold, e workflow.ChildEnded) error {
 		return x.closeShard(in, before, e)
 	}
 	if c := in.open().Child; c != nil && c.Child == e.Child {
-		c.Ended = true
+		x.regain(c.Share)
+		c.Ended, c.Share = true, 0
 	}
 	x.after(in, before)
 	return nil

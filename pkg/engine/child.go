@@ -32,6 +32,9 @@ func startChild(t *Turn, in inst) {
 	if err == nil && depth(t.s) >= MaxDepth && t.s.Ending == nil {
 		err = workflow.Errorf("children.too_deep", workflow.CategoryWorkflow, "%d executions stand above this one already: a workflow that starts itself needs an end, or a loop", MaxDepth)
 	}
+	if err == nil {
+		e.Share, err = t.lendTo(in, e.Workflow)
+	}
 	if id := childID(t.s, in.path, in.open().Attempt+1); err == nil && len(id) > MaxName {
 		err = workflow.Errorf("child.name_too_long", workflow.CategoryWorkflow, "the ID of the child would have %d bytes, more than %d: shorten the names of steps, or nest less", len(id), MaxName)
 	}

@@ -87,7 +87,7 @@ func canUndo(n *node) bool {
 func (t *Turn) startShardUndo(in inst) {
 	u := t.s.Undo[len(t.s.Undo)-1]
 	shard := u.Shards[len(u.Shards)-1]
-	e := workflow.ChildRequested{Step: in.path, Child: shard + undoSuffix, Wait: true, OnClose: workflow.ParentCloseAbandon, Undo: shard}
+	e := workflow.ChildRequested{Step: in.path, Child: shard + undoSuffix, Wait: true, OnClose: workflow.ParentCloseAbandon, Undo: shard, Share: max(t.part(in), 1)}
 	if in.step.State == fsm.ActivityStateRetrying() {
 		e.Child += decimal(in.open().Attempt + 1)
 	}

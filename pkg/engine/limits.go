@@ -33,6 +33,10 @@ const (
 	MaxChildren = 10_000
 	// MaxDepth is the most executions that stand above one another as parent and child: children.too_deep.
 	MaxDepth = 50
+	// RootShare is what the first execution of a family may lend its children. MaxFamily is the most executions of a workflow that
+	// starts itself which can be open at one depth below the first that runs it: children.family.
+	RootShare = 1 << 53
+	MaxFamily = 1 << 24
 	// MaxName and MaxType are the most bytes of a key of events or an execution's ID, and of a type of events: no store takes
 	// more. event.key, event.type, child.name_too_long.
 	MaxName = 1024

@@ -140,11 +140,11 @@ func hasChild(list []workflow.ChildLink, child string) bool {
 func (x *fold) startOf(step string, c *workflow.ChildLink) workflow.StartChild {
 	s := x.s
 	if c.Undo != "" {
-		c = &workflow.ChildLink{Child: c.Child, Workflow: s.Workflow, Definition: s.Definition, Hash: s.Hash, Wait: true, Undo: c.Undo}
+		c = &workflow.ChildLink{Child: c.Child, Workflow: s.Workflow, Definition: s.Definition, Hash: s.Hash, Wait: true, Undo: c.Undo, Share: c.Share}
 	}
 	return workflow.StartChild{
 		Step: step, Child: c.Child, Tenant: s.Tenant, Workflow: c.Workflow, Definition: c.Definition, Correlation: s.Correlation,
-		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child, Depth: depth(s) + 1}, Hash: c.Hash, Undo: c.Undo, Notify: !c.Wait,
+		Parent: workflow.Parent{Execution: s.Execution, Step: step, Child: c.Child, Depth: depth(s) + 1, Share: c.Share, Line: x.line()}, Hash: c.Hash, Undo: c.Undo, Notify: !c.Wait,
 	}
 }
 

@@ -55,6 +55,8 @@ type node struct {
 	cancels        []int // what cancel_rest ends
 	undo, notify   *node // side steps
 	side           bool
+	// abreast is how many steps of the body may start executions at once, this one included; 0: it starts none.
+	abreast int
 }
 
 // edge is a need as seen from one of its ends.
@@ -122,6 +124,7 @@ func (p *Program) link(b *workflow.Body, owner *node, branch int, name string) (
 			return nil, err
 		}
 	}
+	x.spread()
 	return x, nil
 }
 

@@ -21,7 +21,7 @@ func (x *fold) shardID(in inst, k int) string {
 
 // shardLink is shard k of a foreach as a child.
 func (x *fold) shardLink(in inst, k int) workflow.ChildLink {
-	return workflow.ChildLink{Step: in.path, Child: x.shardID(in, k), Workflow: x.s.Workflow, Definition: x.s.Definition, Hash: x.s.Hash, Wait: true}
+	return workflow.ChildLink{Step: in.path, Child: x.shardID(in, k), Workflow: x.s.Workflow, Definition: x.s.Definition, Hash: x.s.Hash, Wait: true, Share: in.open().Scope.Shards[k].Share}
 }
 
 // shardOf is the inverse of shardID; -1 if the ID is none of this foreach.
@@ -162,7 +162,12 @@ func (t *Turn) advanceShards(in inst, sc *workflow.Scope) {
 		if !t.fits(128) {
 			return
 		}
-		t.move(workflow.ChildRequested{Step: in.path, Child: t.shardID(in, sc.Next), Wait: true, Shard: sc.Next + 1})
+		share, err := t.lendTo(in, "") // a shard is a part of this execution, and no workflow that starts itself
+		if err != nil {
+			t.fail(in, err, false)
+			return
+		}
+		t.move(workflow.ChildRequested{Step: in.path, Child: t.shardID(in, sc.Next), Wait: true, Shard: sc.Next + 1, Share: share})
 		t.commands++
 	}
 	if sc.Done == len(sc.Shards) {
@@ -186,7 +191,9 @@ func (x *fold) openShard(in inst, before class, e workflow.ChildRequested) error
 	if sc == nil || e.Shard > len(sc.Shards) || sc.Shards[e.Shard-1].State != workflow.ShardWaiting {
 		return fmt.Errorf("shard %d cannot be started", e.Shard-1)
 	}
-	sc.Shards[e.Shard-1].State = workflow.ShardOpen
+	s := &sc.Shards[e.Shard-1]
+	s.State, s.Share = workflow.ShardOpen, e.Share
+	x.grant(e.Share)
 	sc.Open++
 	sc.Next++
 	x.after(in, before)
@@ -202,6 +209,8 @@ func (x *fold) closeShard(in inst, before class, e workflow.ChildEnded) error {
 	}
 	s := &sc.Shards[k]
 	s.State, s.Count, s.Failed, s.Undoable = workflow.ShardCompleted, e.Count, e.Failed, e.Undoable
+	x.regain(s.Share)
+	s.Share = 0
 	sc.Open--
 	sc.Done++
 	sc.Failed += e.Failed

@@ -120,6 +120,8 @@ type ChildRequested struct {
 	OnClose    ParentClose `json:"on_close,omitempty" cbor:"7,keyasint,omitempty"`
 	Shard      int         `json:"shard,omitempty" cbor:"8,keyasint,omitempty"` // index plus one, for a shard of a foreach
 	Undo       string      `json:"undo,omitempty" cbor:"9,keyasint,omitempty"`  // the shard execution that is undone
+	// Share is what the child may lend its own children (docs/semantics.md, 49).
+	Share uint64 `json:"share,omitempty" cbor:"10,keyasint,omitempty"`
 }
 
 // ChildStarted says that the child's stream exists.

@@ -42,6 +42,16 @@ type Parent struct {
 	Child string `json:"child" cbor:"3,keyasint,omitempty"`
 	// Depth is how many executions stand above this one.
 	Depth int `json:"depth,omitempty" cbor:"4,keyasint,omitempty"`
+	// Share is what this execution was lent, and may lend its own children; 0: that of the first of a family. Line are the workflows above
+	// it (docs/semantics.md, 49).
+	Share uint64     `json:"share,omitempty" cbor:"5,keyasint,omitempty"`
+	Line  []Ancestor `json:"line,omitempty" cbor:"6,keyasint,omitempty"`
+}
+
+// Ancestor is a workflow that runs above an execution, with the share of the first execution there that runs it.
+type Ancestor struct {
+	Workflow string `json:"workflow" cbor:"1,keyasint,omitempty"`
+	Share    uint64 `json:"share" cbor:"2,keyasint,omitempty"`
 }
 
 // Redrive says which results a new execution takes over (docs/semantics.md, "Redrive").

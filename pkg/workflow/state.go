@@ -63,7 +63,14 @@ type State struct {
 	Resigned    bool           `json:"resigned,omitempty" cbor:"46,keyasint,omitempty"` // an operator let a failure stand: it is not held again
 	More        bool           `json:"more,omitempty" cbor:"45,keyasint,omitempty"`     // the last event is BoundReached
 	Shard       *ShardProgress `json:"shard,omitempty" cbor:"44,keyasint,omitempty"`    // of an execution that is a shard
+	Lent        Lent           `json:"lent,omitzero" cbor:"47,keyasint,omitzero"`       // to children that are open
 	Derived     any            `json:"-" cbor:"-"`
+}
+
+// Lent is what an execution has lent of its share to children that are open, or that it lost sight of (Parent.Share).
+type Lent struct {
+	Share    uint64 `json:"share" cbor:"1,keyasint,omitempty"`
+	Children int    `json:"children" cbor:"2,keyasint,omitempty"`
 }
 
 // Ending is how an execution will end, once that is decided.
@@ -123,6 +130,7 @@ type ChildLink struct {
 	Begun      bool         `json:"begun,omitempty" cbor:"7,keyasint,omitempty"`
 	Ended      bool         `json:"ended,omitempty" cbor:"12,keyasint,omitempty"`
 	Hash       string       `json:"hash,omitempty" cbor:"13,keyasint,omitempty"` // of a shard: the parent's definition
+	Share      uint64       `json:"share,omitempty" cbor:"14,keyasint,omitempty"`
 	Undo       string       `json:"undo,omitempty" cbor:"8,keyasint,omitempty"`
 	Mode       CancelMode   `json:"mode,omitempty" cbor:"9,keyasint,omitempty"`    // of a cancelled one
 	Origin     CancelOrigin `json:"origin,omitempty" cbor:"10,keyasint,omitempty"` // likewise
@@ -183,6 +191,8 @@ type ShardState struct {
 	Count    int   `json:"count,omitempty" cbor:"2,keyasint,omitempty"`
 	Failed   int   `json:"failed,omitempty" cbor:"3,keyasint,omitempty"`
 	Undoable bool  `json:"undoable,omitempty" cbor:"4,keyasint,omitempty"`
+	// Share is what an open one was lent.
+	Share uint64 `json:"share,omitempty" cbor:"5,keyasint,omitempty"`
 }
 
 // The states of a shard.

@@ -23,7 +23,7 @@ func TestErrorsShowNoHalfSecret(t *testing.T) {
 			for before := 0; before <= 130; before += 7 {
 				for _, js := range []string{
 					"\nconst s = `" + strings.Repeat("x", before) + value + "`; throw new Error('no')", // after it
-					"\nconst s = input.y.z + `" + strings.Repeat("x", before) + value + "`",               // before it
+					"\nconst s = input.y.z + `" + strings.Repeat("x", before) + value + "`",            // before it
 					"const s = `" + strings.Repeat("x", before) + value + "` +",                        // in the syntax
 				} {
 					target, err := json.Marshal(map[string]string{"js": js})
