@@ -15,7 +15,9 @@ import (
 	"github.com/wovyr/wovyr/pkg/aws/stack"
 )
 
-// endpoints are the variables that name the endpoint of one service. They go before AWS_ENDPOINT_URL, which emulators set to themselves.
+// endpointVariable and the name of a service make the variable that names the service's endpoint. It goes before AWS_ENDPOINT_URL, which emulators set to themselves.
+const endpointVariable = "AWS_ENDPOINT_URL_"
+
 var endpoints = []string{"DYNAMODB", "SQS", "S3", "EVENTBRIDGE", "SCHEDULER", "LAMBDA", "SECRETS_MANAGER", "SSM"}
 
 // Attach puts the proxy between the functions of a deployed stack and the emulator, and returns what takes it away again. Functions begin anew
@@ -37,7 +39,7 @@ func (p *Proxy) Attach(ctx context.Context, cfg aws.Config, stackName string, mo
 		through := maps.Clone(environment)
 		maps.Copy(through, more)
 		for _, service := range endpoints {
-			through["AWS_ENDPOINT_URL_"+service] = p.URL
+			through[endpointVariable+service] = p.URL
 		}
 		if err := setEnvironment(ctx, client, name, through); err != nil {
 			return nil, errors.Join(err, detach(ctx))
@@ -65,6 +67,9 @@ func Functions(ctx context.Context, cfg aws.Config, stackName string) (map[strin
 				return nil, fmt.Errorf("awsproxy: function %s: %w", aws.ToString(r.PhysicalResourceId), err)
 			}
 			if c.Environment != nil && c.Environment.Variables[stack.EnvApplication] != "" {
+				for _, service := range endpoints { // of a proxy that ended before it was detached
+					delete(c.Environment.Variables, endpointVariable+service)
+				}
 				out[*r.PhysicalResourceId] = c.Environment.Variables
 			}
 		}

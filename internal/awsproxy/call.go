@@ -14,7 +14,7 @@ type Call struct {
 	Function string
 	// Service is the one that the request was signed for: dynamodb, sqs, s3, events, scheduler, lambda, secretsmanager, ssm.
 	Service string
-	// Operation is the name of the API's operation, such as PutItem.
+	// Operation is the name of the API's operation, such as PutItem; of a transaction, those that its parts would be alone.
 	Operation string
 	// Resource is what was called, by the name that its ARN has after the service: a table (or table/NAME/index/NAME), a queue, a bucket, a
 	// bucket/key, a bus, a schedule as group/name, a function (or its ARN), a secret (or its ARN), a parameter. Empty: none was named.
@@ -76,8 +76,22 @@ func (c Call) items(body []byte) []Call {
 		KeyConditionExpression    string
 		ExpressionAttributeValues map[string]json.RawMessage
 		RequestItems              map[string]json.RawMessage
+		TransactItems             []map[string]struct {
+			TableName string
+			Key, Item map[string]json.RawMessage
+		}
 	}
 	_ = json.Unmarshal(body, &in) // what cannot be read names nothing
+	if len(in.TransactItems) > 0 { // to AWS, each is the call that it would be alone
+		var out []Call
+		for _, one := range in.TransactItems {
+			for operation, i := range one { // order-free: it has one
+				c.Operation, c.Resource, c.Key = operation+"Item", i.TableName, keyOf(i.Key)+keyOf(i.Item)
+				out = append(out, c)
+			}
+		}
+		return out
+	}
 	if len(in.RequestItems) == 0 {
 		c.Resource, c.Key = in.TableName, keyOf(in.Key)+keyOf(in.Item)
 		if in.IndexName != "" {

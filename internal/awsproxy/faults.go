@@ -108,8 +108,12 @@ func (f *Faults) of(c Call) verdict {
 	case now.Before(f.down[c.Service]):
 		v.fault = []Fault{Throttled, Failed, Unsent}[f.dice.IntN(3)]
 	case f.dice.Float64() < f.Rate:
-		if fits := kindsOf(c, f.Kinds); len(fits) > 0 {
-			v.fault = fits[f.dice.IntN(len(fits))]
+		general, own := kindsOf(c, f.Kinds)
+		if len(own) > 0 && (len(general) == 0 || f.dice.IntN(2) == 0) { // few calls are sends or batches
+			general = own
+		}
+		if len(general) > 0 {
+			v.fault = general[f.dice.IntN(len(general))]
 		}
 	}
 	if v.fault != "" {
@@ -118,18 +122,24 @@ func (f *Faults) of(c Call) verdict {
 	return v
 }
 
-// kindsOf are the faults that a call can suffer.
-func kindsOf(c Call, kinds []Fault) []Fault {
+// kindsOf are the faults that a call can suffer: those of all calls, and those of its own operation.
+func kindsOf(c Call, kinds []Fault) (general, own []Fault) {
 	if kinds == nil {
 		kinds = AllFaults
 	}
-	return slices.DeleteFunc(slices.Clone(kinds), func(k Fault) bool {
+	for _, k := range kinds {
 		switch k {
 		case Partial:
-			return !slices.Contains([]string{"SendMessageBatch", "PutEvents", "BatchGetItem", "BatchWriteItem"}, c.Operation)
+			if slices.Contains([]string{"SendMessageBatch", "PutEvents", "BatchGetItem", "BatchWriteItem"}, c.Operation) {
+				own = append(own, k)
+			}
 		case Twice, Late:
-			return c.Service != "sqs" || c.Operation != "SendMessage" && c.Operation != "SendMessageBatch"
+			if c.Service == "sqs" && (c.Operation == "SendMessage" || c.Operation == "SendMessageBatch") {
+				own = append(own, k)
+			}
+		default:
+			general = append(general, k)
 		}
-		return false
-	})
+	}
+	return general, own
 }

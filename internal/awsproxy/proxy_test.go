@@ -87,6 +87,11 @@ func TestCalls(t *testing.T) {
 			return err
 		}, []string{"dynamodb BatchWriteItem T w/1", "dynamodb BatchWriteItem T w/2"}},
 		{func() error {
+			_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+				{Put: &types.Put{TableName: ptr("T"), Item: key("d/1")}}, {Delete: &types.Delete{TableName: ptr("T"), Key: key("d/2")}}}})
+			return err
+		}, []string{"dynamodb DeleteItem T d/2", "dynamodb PutItem T d/1"}},
+		{func() error {
 			_, err := queues.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: ptr("http://localhost:4566/000000000000/inbox.fifo"), MessageBody: ptr("b")})
 			return err
 		}, []string{"sqs SendMessage inbox.fifo "}},
