@@ -32,11 +32,12 @@ type outside struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// TakeIn takes in one event from outside. The message's own ID stands for the event's where it has none: a redelivery keeps it. A *BodyError says
-// that no retry mends it.
+// TakeIn takes in one event from outside: executions that wait for it get it, and workflows that have a trigger for it start, once for each event. The
+// message's own ID stands for the event's where it has none: a redelivery keeps it. A *BodyError says that no retry mends it.
 //
 //   - detail-type DetailStart starts an execution; the event's ID is its idempotency key unless the detail has one.
 //   - detail-type DetailEvent is a content event of the detail's type and key.
+//   - A message of the queue that is no event of EventBridge is a content event in so many words: {id, type, key, source, data}.
 //   - Any other event is a content event whose type is its detail-type. Its key is the detail's `key`, or for uploads to S3 the object's
 //     (bucket/key); its data the whole detail.
 func (p *Platform) TakeIn(ctx context.Context, messageID string, body []byte) error {
@@ -57,7 +58,7 @@ func (p *Platform) TakeIn(ctx context.Context, messageID string, body []byte) er
 	err = p.Worker.Publish(ctx, p.config.Tenant, e)
 	var limit *eventstore.LimitError
 	var invalid *eventstore.InvalidError
-	if errors.As(err, &limit) || errors.As(err, &invalid) {
+	if errors.As(err, &limit) || errors.As(err, &invalid) || errors.Is(err, worker.ErrEventTooLarge) {
 		return &BodyError{Queue: "events", Err: err}
 	}
 	return err
