@@ -15,6 +15,8 @@ require (
 	google.golang.org/grpc v1.85.0
 )
 
+require github.com/aws/aws-sdk-go-v2/service/iam v1.66.0
+
 require (
 	github.com/aws/aws-lambda-go v1.55.1
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.21

@@ -1,21 +1,30 @@
 #!/usr/bin/env bash
 # The AWS platform on this machine: the real `cdk bootstrap` and `cdk deploy` against an emulator, with the real Lambda binaries executing.
 #
-#   localstack/aws-local.sh up      start the emulator (unless AWS_ENDPOINT_URL names one), deploy, say how to use it
+#   localstack/aws-local.sh up      start the emulator (unless AWS_ENDPOINT_URL names one), deploy, say how to use it; again: deploy
+#                                   what has changed, while executions go on
 #   localstack/aws-local.sh test    up, run the scenarios, and down again (SHORT=1: a few of them)
-#   localstack/aws-local.sh down    end the emulator that up started; it forgets everything
+#   localstack/aws-local.sh down    end the emulator that up started, if it runs; it forgets everything
 #
-# STACK (wovyr) names the stack, PORT (4566) the emulator's port, EMULATOR (ministack or localstack) which one answers. Needed: Go, Node.js,
-# python3.
+# STACK (wovyr) names the stack, PORT (4566) the emulator's port, EMULATOR (ministack or localstack) which one answers. Needed: Go, Node.js 20 or
+# later, and for ministack python3 with its venv module.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$here/..
 stack=${STACK:-wovyr}
 emulator=${EMULATOR:-ministack}
+# mine says that the emulator is one that up starts or has started: AWS_ENDPOINT_URL names another, unless it is what up said to export.
+mine=1
+case ${AWS_ENDPOINT_URL:-} in
+'') ;;
+http://127.0.0.1:*)
+	PORT=${AWS_ENDPOINT_URL##*:}
+	PORT=$PORT "$here/ministack.sh" status 2>/dev/null || mine=0
+	;;
+*) mine=0 ;;
+esac
 export PORT=${PORT:-4566}
-mine=0
-[ -n "${AWS_ENDPOINT_URL:-}" ] || mine=1
 export AWS_ENDPOINT_URL=${AWS_ENDPOINT_URL:-http://127.0.0.1:$PORT}
 export AWS_ENDPOINT_URL_S3=$AWS_ENDPOINT_URL AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1
 export CDK_DEFAULT_ACCOUNT=000000000000 CDK_DEFAULT_REGION=us-east-1 CDK_DISABLE_VERSION_CHECK=1
@@ -26,17 +35,49 @@ tools=${XDG_CACHE_HOME:-$HOME/.cache}/wovyr/cdk-$(cksum <"$here/package-lock.jso
 
 say() { printf '%s\n' "$*" >&2; }
 
+# need says what to install when a program is not there.
+need() { command -v "$1" >/dev/null || { say "this needs $2: install it, then try again"; exit 1; }; }
+
+prepare() {
+	need "${GO:-go}" "Go (go.mod says which version)"
+	need node "Node.js 20 or later (the cdk command runs on it)"
+	need npm "npm, which comes with Node.js (Debian: package npm)"
+	[ "$mine" = 0 ] || need python3 "python3 3.10 or later with its venv module (Debian: python3-venv)"
+	if [ "$(node -p 'process.versions.node.split(".")[0] >= 20')" != true ]; then
+		say "this needs Node.js 20 or later, and $(command -v node) is $(node --version): install a newer one, then try again"
+		exit 1
+	fi
+}
+
+# interrupted ends what a deployment that is cut off has started: half a stack is of no use.
+interrupted() {
+	trap '' INT TERM
+	say ""
+	say "interrupted"
+	[ "$ours" = 0 ] || down
+	exit 130
+}
+
 # cdk is the pinned CDK command. Notices are left out: they are read from the internet.
 cdk() { (cd "$root" && "$tools/node_modules/.bin/cdk" "$@" --no-notices); }
 
 options() {
 	printf '%s\n' -c "stack=$stack" -c auth=none -c ephemeral=true
 	[ "$(uname -m)" = aarch64 ] || printf '%s\n' -c architecture=x86_64
-	[ "$emulator" != localstack ] || printf '%s\n' -c api=rest
+	[ "$emulator" != localstack ] || printf '%s\n' -c api=rest -c dashboard=false
 }
 
+# ours says that the emulator was started by this very run.
+ours=0
+
 up() {
-	[ "$mine" = 0 ] || "$here/ministack.sh" start >/dev/null
+	local began=$SECONDS
+	prepare
+	trap interrupted INT TERM
+	if [ "$mine" = 1 ] && ! "$here/ministack.sh" status 2>/dev/null; then
+		ours=1
+		"$here/ministack.sh" start >/dev/null
+	fi
 	if [ ! -x "$tools/node_modules/.bin/cdk" ]; then
 		say "installing the CDK command into $tools (once)"
 		mkdir -p "$tools"
@@ -55,21 +96,24 @@ up() {
 		say "the deployment failed"
 		exit 1
 	fi
-	say "deployed; the outputs are in bin/aws-local.json"
+	trap - INT TERM
+	say "deployed after $((SECONDS - began)) s; the outputs are in bin/aws-local.json"
 }
 
-# usage says how to reach what was deployed.
+# usage says what to do next.
 usage() {
-	local url host
-	url=$(sed -n 's/.*"WovyrUrl": "\(.*\)".*/\1/p' "$root/bin/aws-local.json")
-	host=${url#*://}
 	cat >&2 <<TEXT
 
-The API is at $url; where names below localhost do not resolve:
+The AWS platform runs on this machine. In this folder:
 
-  curl -H 'Host: ${host%%/*}' $AWS_ENDPOINT_URL/v1/health
+  export AWS_ENDPOINT_URL=$AWS_ENDPOINT_URL AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 WOVYR_STACK=$stack
+  go build -o bin/ ./cmd/wovyr
+  bin/wovyr deploy localstack/hello.yaml
+  bin/wovyr start hello --input '{"name": "Ann"}' --wait
+  bin/wovyr list
 
-End it with: localstack/aws-local.sh down
+After a change: localstack/aws-local.sh up, which deploys what has changed. Logs of the functions: bin/ministack-$PORT.log.
+The end: localstack/aws-local.sh down, which forgets everything. docs/local-aws.md says what an emulator shows, and what it does not.
 TEXT
 }
 
@@ -90,7 +134,7 @@ test)
 	;;
 down) down ;;
 *)
-	sed -n '2,9p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
+	sed -n '2,/^set /p' "${BASH_SOURCE[0]}" | sed '$d'  | sed 's/^# \{0,1\}//'
 	exit 2
 	;;
 esac

@@ -40,6 +40,14 @@ answers() {
 	[[ $line == *" 200"* ]]
 }
 
+# free ends this script if something listens on the port already.
+free() {
+	if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+		say "something else listens on 127.0.0.1:$port: stop it, or choose another port, such as PORT=$((port + 1))"
+		exit 1
+	fi
+}
+
 # install makes the environment beside its place and moves it there, under a lock: a broken download leaves nothing
 # behind, and tests that start at once install once.
 install() {
@@ -108,10 +116,7 @@ start)
 		say "ministack runs already on $url"
 		exit 0
 	fi
-	if answers; then
-		say "something else answers on $url: stop it, or choose another PORT"
-		exit 1
-	fi
+	free
 	install
 	launch
 	say "ministack runs on $url; for the AWS command line and SDKs:"
@@ -128,10 +133,7 @@ status)
 	;;
 run)
 	install
-	if answers; then
-		say "something else answers on $url: stop it, or choose another PORT"
-		exit 1
-	fi
+	free
 	trap 'end; rm -f "$log"' EXIT
 	trap 'exit 0' TERM INT
 	launch

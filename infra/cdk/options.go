@@ -42,6 +42,7 @@ func optionsOf(app awscdk.App) options {
 	o.props = wovyr.Props{
 		API: wovyr.API(text("api")), Tenant: text("tenant"), Ephemeral: text("ephemeral") == "true", CustomerKey: text("customerKey") == "true",
 		SecretsPrefix: text("secretsPrefix"), InvokeFunctions: list("invokeFunctions"), ListenTo: list("listenTo"), EgressAllow: list("egressAllow"), LogLevel: text("logLevel"),
+		NoDashboard: text("dashboard") == "false",
 	}
 	switch text("architecture") {
 	case "", "arm64":

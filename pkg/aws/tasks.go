@@ -13,9 +13,12 @@ import (
 	"github.com/wovyr/wovyr/pkg/worker"
 )
 
-// tasks is worker.Tasks on standard SQS queues, one for each worker class, fair between tenants.
+// tasks is worker.Tasks on standard SQS queues, one for each worker class.
 type tasks struct {
 	queues map[string]queue
+	// fair says that there are several tenants, of whom none keeps the others waiting. With one there is nothing to be fair about, and not every
+	// emulator knows fair queues.
+	fair bool
 	bodies
 	links worker.Links
 }
@@ -35,8 +38,12 @@ func (t *tasks) Send(ctx context.Context, list ...worker.Task) error {
 		if err != nil {
 			return err
 		}
-		group := fairGroup(task.Stream.Tenant)
-		byClass[task.Class] = append(byClass[task.Class], types.SendMessageBatchRequestEntry{MessageBody: &body, MessageGroupId: &group})
+		e := types.SendMessageBatchRequestEntry{MessageBody: &body}
+		if t.fair {
+			group := fairGroup(task.Stream.Tenant)
+			e.MessageGroupId = &group
+		}
+		byClass[task.Class] = append(byClass[task.Class], e)
 	}
 	for _, class := range slices.Sorted(maps.Keys(byClass)) {
 		if err := t.queues[class].send(ctx, byClass[class]); err != nil {

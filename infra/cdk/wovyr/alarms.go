@@ -47,7 +47,9 @@ func (w *Wovyr) watch() {
 	w.alarm("StuckAlarm", "Executions do not move although the sweep has repaired them again and again: `wovyr list --stuck`", w.stuck(), 1, 1)
 	w.alarm("PublisherBehindAlarm", "The publisher is behind: lists and events lag the histories",
 		metric("AWS/Lambda", "IteratorAge", "Maximum", map[string]*string{"FunctionName": w.Functions["Publisher"].FunctionName()}), float64(oldRecord.Milliseconds()), 3)
-	w.dashboard()
+	if !w.props.NoDashboard {
+		w.dashboard()
+	}
 }
 
 // alarm makes an alarm that is raised when a metric is at or over a threshold for so many periods in a row.

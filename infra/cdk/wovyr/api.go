@@ -32,14 +32,12 @@ func (w *Wovyr) gateway() awslambda.Function {
 }
 
 func (w *Wovyr) apiFunction() awslambda.Function {
-	env := map[string]string{}
-	if j := w.props.Auth.JWT; j != nil && j.TenantClaim != "" {
-		env[stack.EnvTenantClaim] = j.TenantClaim
-	}
 	f := w.function(functionSpec{
-		id: "Api", description: "Wovyr: the HTTP API", code: w.own("api"), memory: 512, timeout: stack.APITimeout, environment: w.environment(env),
+		id: "Api", description: "Wovyr: the HTTP API", code: w.own("api"), memory: 512, timeout: stack.APITimeout, environment: w.environment(nil),
 	})
 	w.engineRights(f)
+	w.mayDefine(f)
+	w.mayList(f)
 	w.mayUseSecrets(f) // those that webhooks are verified by
 	return f
 }

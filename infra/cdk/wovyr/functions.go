@@ -69,6 +69,9 @@ func (w *Wovyr) environment(more map[string]string) map[string]string {
 	if w.URL != nil {
 		env[stack.EnvURL] = *w.URL
 	}
+	if j := w.props.Auth.JWT; j != nil && j.TenantClaim != "" {
+		env[stack.EnvTenantClaim] = j.TenantClaim
+	}
 	for class, q := range w.tasks { // order-free: a map again
 		env[stack.EnvTasksQueue(class)] = *q.QueueUrl()
 	}
@@ -111,6 +114,7 @@ func (w *Wovyr) timer() awslambda.Function {
 	})
 	w.consume(f, w.timers, stack.TimersBatch, 0)
 	w.engineRights(f)
+	w.mayKeepHouse(f)
 	return f
 }
 
@@ -127,6 +131,7 @@ func (w *Wovyr) publisher() awslambda.Function {
 	}))
 	w.consume(f, w.events, stack.EventsBatch, 0)
 	w.engineRights(f)
+	w.mayPublish(f)
 	return f
 }
 
@@ -161,11 +166,10 @@ func (w *Wovyr) class(c Class) awslambda.Function {
 	maps.Copy(env, c.Environment)
 	f := w.function(functionSpec{id: id, description: "Wovyr: activities of class " + c.Name, code: c.Code, memory: memory, timeout: timeout, environment: env})
 	w.consume(f, w.tasks[c.Name], stack.TasksBatch, c.MaxConcurrency)
-	w.inbox.GrantSendMessages(f)
+	w.may(f, "Inbox", w.inbox.QueueArn(), "sqs:SendMessage")
 	w.mayClaim(f)
 	w.mayUsePayloads(f)
-	f.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{ // where large payloads stand until their names are known
-		Actions: jsii.Strings("s3:DeleteObject"), Resources: &[]*string{w.Payloads.ArnForObjects(jsii.String("incoming/*"))}}))
+	w.mayForgetPayloads(f, "incoming/*") // where large payloads stand until their names are known
 	w.mayUseSecrets(f)
 	return f
 }

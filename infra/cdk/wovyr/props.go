@@ -86,6 +86,8 @@ type Props struct {
 	EgressAllow []string
 	// ListenTo are sources of EventBridge's default bus whose events reach waiting executions, such as "aws.s3" or "shop".
 	ListenTo []string
+	// NoDashboard leaves out the dashboard: CloudWatch takes $3 a month for each after the third of an account, and not every emulator has them.
+	NoDashboard bool
 	// LogLevel is "info" if empty.
 	LogLevel string
 }

@@ -6,40 +6,80 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/wovyr/wovyr/pkg/eventstore/dynamodb/schema"
 )
 
-// What the store does with its tables, and nothing else: no scan, no transaction.
-var (
-	tableReads  = jsii.Strings("dynamodb:GetItem", "dynamodb:Query", "dynamodb:BatchGetItem")
-	tableWrites = jsii.Strings("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:ConditionCheckItem")
-)
-
-// engineRights are those of a function that may commit (commit protocol, point 15).
+// engineRights are those of a function that may commit (commit protocol, point 15), whatever else it does: what a decision reads and writes, and
+// the sending of its commands. Each is a call that the code makes: localstack/rights holds both against each other.
 func (w *Wovyr) engineRights(f awslambda.Function) {
-	for _, t := range w.tables() {
-		t.Grant(f, *tableReads...)
-		t.Grant(f, *tableWrites...)
-	}
+	w.may(f, "History", w.History.TableArn(), "dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
+	w.may(f, "Definitions", w.Catalogue.TableArn(), "dynamodb:GetItem", "dynamodb:Query")
+	w.may(f, "Rows", w.Index.TableArn(), "dynamodb:GetItem")
 	w.mayUsePayloads(f)
-	w.mayUseObjects(f, w.Payloads, "s3:DeleteObject")
-	w.mayUseObjects(f, w.Archive, "s3:PutObject")
-	w.inbox.GrantSendMessages(f)
-	w.timers.GrantSendMessages(f)
+	w.mayForgetPayloads(f, "incoming/*", "held/*", "owners/*")
+	w.maySend(f)
+	w.may(f, "TokenKey", w.tokens.SecretArn(), "secretsmanager:GetSecretValue")
+}
+
+// maySend lets a function send what a decision leads to: messages, tasks, and timers, the far ones by entries of EventBridge Scheduler.
+func (w *Wovyr) maySend(f awslambda.Function) {
+	w.may(f, "Inbox", w.inbox.QueueArn(), "sqs:SendMessage")
+	w.may(f, "Timers", w.timers.QueueArn(), "sqs:SendMessage")
 	for _, class := range w.classes() {
-		w.tasks[class].GrantSendMessages(f)
+		w.may(f, "Tasks"+pascal(class), w.tasks[class].QueueArn(), "sqs:SendMessage")
 	}
-	w.tokens.GrantRead(f, nil)
+	w.may(f, "FarTimers", awscdk.Stack_Of(w.Construct).FormatArn(&awscdk.ArnComponents{
+		Service: jsii.String("scheduler"), Resource: jsii.String("schedule"), ResourceName: jsii.String(*w.schedules.Ref() + "/*")}), "scheduler:CreateSchedule")
 	f.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Sid: jsii.String("Timers"), Actions: jsii.Strings("scheduler:CreateSchedule"),
-		Resources: &[]*string{awscdk.Stack_Of(w.Construct).FormatArn(&awscdk.ArnComponents{
-			Service: jsii.String("scheduler"), Resource: jsii.String("schedule"), ResourceName: jsii.String(*w.schedules.Ref() + "/*")})},
+		Sid: jsii.String("FarTimersSendAs"), Actions: jsii.Strings("iam:PassRole"), Resources: &[]*string{w.schedulerRole.RoleArn()},
+		Conditions: &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "scheduler.amazonaws.com"}},
 	}))
-	w.schedulerRole.GrantPassRole(f.GrantPrincipal())
-	w.Bus.GrantPutEventsTo(f, nil)
+}
+
+// mayDefine lets a function deploy definitions.
+func (w *Wovyr) mayDefine(f awslambda.Function) {
+	w.may(f, "Deploy", w.Catalogue.TableArn(), "dynamodb:PutItem")
+}
+
+// mayList lets a function list executions.
+func (w *Wovyr) mayList(f awslambda.Function) {
+	w.may(f, "Lists", w.index(schema.IndexList), "dynamodb:Query")
+	w.may(f, "ListedRows", w.Index.TableArn(), "dynamodb:BatchGetItem")
+}
+
+// mayKeepHouse lets a function look for executions that should have moved, and archive and remove those whose retention is over.
+func (w *Wovyr) mayKeepHouse(f awslambda.Function) {
+	w.may(f, "Due", w.index(schema.IndexDue), "dynamodb:Query")
+	w.may(f, "Over", w.index(schema.IndexPurge), "dynamodb:Query")
+	w.may(f, "DueRows", w.Index.TableArn(), "dynamodb:BatchGetItem", "dynamodb:UpdateItem", "dynamodb:PutItem")
+	w.may(f, "Purge", w.History.TableArn(), "dynamodb:BatchWriteItem")
+	w.may(f, "Archive", w.Archive.ArnForObjects(jsii.String("*")), "s3:PutObject", "s3:AbortMultipartUpload")
+	w.mayForgetPayloads(f, "data/*", "collecting/*")
+}
+
+// mayPublish lets a function write what derives from histories: rows, and events on the bus.
+func (w *Wovyr) mayPublish(f awslambda.Function) {
+	w.may(f, "PublishRows", w.Index.TableArn(), "dynamodb:UpdateItem")
+	w.may(f, "PublishEvents", w.Bus.EventBusArn(), "events:PutEvents")
+}
+
+// index is the ARN of a secondary index of the table Index.
+func (w *Wovyr) index(name string) *string {
+	return jsii.String(*w.Index.TableArn() + "/index/" + name)
+}
+
+// may is one statement of a function's role, with a name that says what for.
+func (w *Wovyr) may(f awslambda.Function, sid string, resource *string, actions ...string) {
+	f.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Sid: jsii.String(sid), Actions: jsii.Strings(actions...), Resources: &[]*string{resource}}))
+}
+
+// mayUseKey lets a function use what the stack's own key encrypts, if there is one.
+func (w *Wovyr) mayUseKey(f awslambda.Function) {
+	if w.Key != nil {
+		w.Key.GrantEncryptDecrypt(f)
+	}
 }
 
 // mayClaim lets a function claim attempts: items of that kind only, so that it can write no history.
@@ -48,22 +88,23 @@ func (w *Wovyr) mayClaim(f awslambda.Function) {
 		Sid: jsii.String("Claims"), Actions: jsii.Strings("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"), Resources: &[]*string{w.History.TableArn()},
 		Conditions: &map[string]any{"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": []string{schema.ClaimPartition + "*"}}, "Null": map[string]any{"dynamodb:LeadingKeys": "false"}},
 	}))
-	if w.Key != nil {
-		w.Key.GrantEncryptDecrypt(f)
-	}
+	w.mayUseKey(f)
 }
 
+// mayUsePayloads lets a function read and write large values. To list the bucket tells a missing one from a forbidden one, and who holds one.
 func (w *Wovyr) mayUsePayloads(f awslambda.Function) {
-	w.mayUseObjects(f, w.Payloads, "s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload")
+	w.may(f, "Payloads", w.Payloads.ArnForObjects(jsii.String("*")), "s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload")
+	w.may(f, "PayloadBucket", w.Payloads.BucketArn(), "s3:ListBucket")
+	w.mayUseKey(f)
 }
 
-// mayUseObjects grants calls on the objects of a bucket, and lets a missing one be told from a forbidden one.
-func (w *Wovyr) mayUseObjects(f awslambda.Function, b awss3.Bucket, actions ...string) {
-	f.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(actions...), Resources: &[]*string{b.ArnForObjects(jsii.String("*"))}}))
-	f.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings("s3:ListBucket"), Resources: &[]*string{b.BucketArn()}}))
-	if w.Key != nil {
-		w.Key.GrantEncryptDecrypt(f)
+// mayForgetPayloads lets a function remove objects of the payload bucket whose names begin so.
+func (w *Wovyr) mayForgetPayloads(f awslambda.Function, patterns ...string) {
+	resources := make([]*string, len(patterns))
+	for i, p := range patterns {
+		resources[i] = w.Payloads.ArnForObjects(jsii.String(p))
 	}
+	f.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings("s3:DeleteObject"), Resources: &resources}))
 }
 
 // mayUseSecrets lets a function read the secrets and parameters whose names begin with the prefix.

@@ -293,10 +293,14 @@ func TestChoices(t *testing.T) {
 			require.Equal(t, []any{"x86_64"}, r.Properties["Architectures"], id)
 		}
 		require.Len(t, tpl.of("AWS::ApiGatewayV2::Authorizer"), 1)
+		for id, r := range tpl.of("AWS::Lambda::Function") { // all of them send tasks, fair between tenants
+			require.Equal(t, "tenant", r.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["WOVYR_TENANT_CLAIM"], id)
+		}
 	})
-	t.Run("REST API", func(t *testing.T) {
-		tpl, nag := synth(t, wovyr.Props{Code: c, API: wovyr.APIREST})
+	t.Run("REST API, no dashboard", func(t *testing.T) {
+		tpl, nag := synth(t, wovyr.Props{Code: c, API: wovyr.APIREST, NoDashboard: true})
 		require.Empty(t, nag)
+		require.Empty(t, tpl.of("AWS::CloudWatch::Dashboard"))
 		require.Len(t, tpl.of("AWS::ApiGateway::RestApi"), 1)
 		require.Empty(t, tpl.of("AWS::ApiGatewayV2::Api"))
 		var open int
