@@ -146,7 +146,7 @@ func (p *Platform) announcement(change dynamodb.Change) (announcement, error) {
 				continue
 			}
 		}
-		detail, err := json.Marshal(d)
+		detail, err := encodeBody(d)
 		if err != nil {
 			return a, fmt.Errorf("aws: event %s of %s: %w", kind, s, err)
 		}
@@ -155,12 +155,12 @@ func (p *Platform) announcement(change dynamodb.Change) (announcement, error) {
 			if d.Error != nil { // of an error so large, its code is left
 				d.Error = &workflow.Error{Code: d.Error.Code, Category: d.Error.Category, Message: "the error is too large for an event: read it from the API"}
 			}
-			if detail, err = json.Marshal(d); err != nil {
+			if detail, err = encodeBody(d); err != nil {
 				return a, fmt.Errorf("aws: event %s of %s: %w", kind, s, err)
 			}
 		}
 		a.entries = append(a.entries, types.PutEventsRequestEntry{
-			EventBusName: &p.config.Bus, Source: sdk.String(stack.EventSource), DetailType: &kind, Detail: sdk.String(string(detail)), Time: sdk.Time(time.Unix(0, r.At)),
+			EventBusName: &p.config.Bus, Source: sdk.String(stack.EventSource), DetailType: &kind, Detail: &detail, Time: sdk.Time(time.Unix(0, r.At)),
 			Resources: []string{"wovyr:" + s.Tenant + ":" + s.ID + "@" + strconv.FormatUint(r.Version, 10)},
 		})
 	}

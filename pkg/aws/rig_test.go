@@ -35,6 +35,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/worker/machine"
 	"github.com/wovyr/wovyr/pkg/workflow"
+	"github.com/wovyr/wovyr/pkg/workflow/codec"
 )
 
 // rig is the handlers of a platform on services of the emulator. Nothing moves by itself: a test takes from the queues and the stream, and calls the
@@ -365,4 +366,11 @@ func (r *rig) lateMessage(s eventstore.Stream, in workflow.Input) worker.Message
 
 func (r *rig) lateTask(s eventstore.Stream) worker.Task {
 	return worker.Task{ID: r.Worker.Entropy.ID(), Stream: s, Floor: 2, AttemptRef: workflow.AttemptRef{Step: "s0", Attempt: 1}, Class: worker.DefaultClass}
+}
+
+// commitOf is a first commit that holds an event.
+func commitOf(t *testing.T, e workflow.Event) eventstore.Commit {
+	data, err := codec.CBOR{}.Encode(&codec.Batch{At: 1, Workflow: "w", Worker: "test", Events: []workflow.Event{e}})
+	require.NoError(t, err)
+	return eventstore.Commit{First: 1, Last: 1, Nonce: eventstore.Nonce{1}, Data: data, Publish: true}
 }
