@@ -3,7 +3,7 @@
 #
 #   localstack/aws-local.sh up      start the emulator (unless AWS_ENDPOINT_URL names one), deploy, say how to use it; again: deploy
 #                                   what has changed, while executions go on
-#   localstack/aws-local.sh test    up, run the scenarios, and down again (SHORT=1: a few of them)
+#   localstack/aws-local.sh test    up, run the scenarios (SHORT=1: a few of them), and end the emulator if it did not run before
 #   localstack/aws-local.sh down    end the emulator that up started, if it runs; it forgets everything
 #
 # STACK (wovyr) names the stack, PORT (4566) the emulator's port, EMULATOR (ministack or localstack) which one answers. Needed: Go, Node.js 20 or
@@ -62,7 +62,7 @@ interrupted() {
 cdk() { (cd "$root" && "$tools/node_modules/.bin/cdk" "$@" --no-notices); }
 
 options() {
-	printf '%s\n' -c "stack=$stack" -c auth=none -c ephemeral=true
+	printf '%s\n' -c "stack=$stack" -c auth=none -c ephemeral=true -c listenTo=aws.s3
 	[ "$(uname -m)" = aarch64 ] || printf '%s\n' -c architecture=x86_64
 	[ "$emulator" != localstack ] || printf '%s\n' -c api=rest -c dashboard=false
 }
@@ -125,7 +125,7 @@ up)
 	usage
 	;;
 test)
-	trap down EXIT
+	trap '[ "$ours" = 0 ] || down' EXIT
 	up
 	cd "$root"
 	short=()
