@@ -77,6 +77,36 @@ func TestInputsAreHeldAgainstTheSchema(t *testing.T) {
 	}
 }
 
+// TestLargeInputsAreHeldAgainstTheSchema: an input that is kept by reference, in whole or in part, is looked into all the same.
+func TestLargeInputsAreHeldAgainstTheSchema(t *testing.T) {
+	c, _ := serve(t,
+		"name: child\ninput: { schema: { type: object, required: [n, text], properties: { n: { type: integer }, text: { type: string, maxLength: 600000 } } } }\nsteps: { say: { value: done } }\n",
+		"name: whole\nsteps: { c: { workflow: { name: child, with: '${ input }' }, on_error: [ { continue: '${ error }' } ] } }\n",
+		"name: part\nsteps: { c: { workflow: { name: child, with: { n: '${ input.n }', text: '${ input.text }' } }, on_error: [ { continue: '${ error }' } ] } }\n",
+		"name: alone\nsteps: { c: { workflow: { name: child, with: '${ input }', wait: false, on_parent_close: abandon } } }\n",
+	)
+	input := func(n string, length int) string { return `{"n": ` + n + `, "text": "` + strings.Repeat("x", length) + `"}` }
+	for _, parent := range []string{"whole", "part"} {
+		e := finish(t, c, parent, input("1", 500_000))
+		require.Equal(t, `{"c":{"say":"done"}}`, string(e.Output), parent)
+		for _, wrong := range []string{input(`"x"`, 500_000), input("1", 700_000)} {
+			e = finish(t, c, parent, wrong)
+			require.Equal(t, "completed", e.Outcome)
+			require.Contains(t, string(e.Output), `"code":"input.invalid"`, parent)
+			require.Contains(t, string(e.Output), "workflow child")
+			require.Less(t, len(e.Output), 1000, "the message does not hold the input")
+		}
+	}
+	e := finish(t, c, "alone", input(`"x"`, 500_000))
+	require.Equal(t, "completed", e.Outcome, "nobody waits for that child")
+	child, err := c.Wait(context.Background(), e.ID+"/c/1")
+	for err != nil && code(t, err) == "execution.unknown" { // it is about to start
+		child, err = c.Wait(context.Background(), e.ID+"/c/1")
+	}
+	require.NoError(t, err)
+	require.Equal(t, "input.invalid", child.Error.Code)
+}
+
 // TestRedriveWithAnotherInput: it is held against the schema too, and a key stands for one input.
 func TestRedriveWithAnotherInput(t *testing.T) {
 	c, _ := serve(t, "name: strict\ninput: { schema: { type: object, required: [n] } }\nsteps: { no: { when: input.n == 1, fail: { code: no } }, text: { needs: [no], value: '${ input.?text.orValue(\"\").size() }' } }\n")

@@ -12,7 +12,9 @@ func (t *Turn) start(in workflow.Start) error {
 	}
 	started, err := t.firstValues(in)
 	if err == nil && in.Origin.Parent != nil && in.Origin.Shard == nil {
-		err = t.inputMisfit(in.Input)
+		if err = t.inputMisfit(in.Input); in.Misfit != "" {
+			err = t.invalid(in.Misfit)
+		}
 	}
 	t.create(in)
 	if err != nil {
@@ -42,9 +44,13 @@ func (t *Turn) create(in workflow.Start) {
 // anything is stored; a parent, and an execution that goes on as a new one, are told in this way.
 func (t *Turn) inputMisfit(input workflow.Payload) *workflow.Error {
 	if wrong := t.misfit(t.p.def.Input, input); wrong != "" {
-		return workflow.Errorf("input.invalid", workflow.CategoryWorkflow, "the input of workflow %s does not fit its JSON Schema: %s", t.p.def.Name, wrong)
+		return t.invalid(wrong)
 	}
 	return nil
+}
+
+func (t *Turn) invalid(wrong string) *workflow.Error {
+	return workflow.Errorf("input.invalid", workflow.CategoryWorkflow, "the input of workflow %s does not fit its JSON Schema: %s", t.p.def.Name, wrong)
 }
 
 // firstValues evaluates limits and variables of a new execution. They may read its input and the execution itself.

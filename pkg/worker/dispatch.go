@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -165,7 +166,29 @@ func (w *Worker) childStart(ctx context.Context, x *execution, c workflow.StartC
 		return start, err
 	}
 	start.Definition, start.Hash = strconv.FormatUint(d.Version, 10), d.Hash.String()
-	return start, nil
+	start.Misfit, err = w.misfitOfLarge(ctx, start, d.Version)
+	return start, err
+}
+
+// misfitOfLarge says how the input of a child breaks the schema of its workflow where it is kept by reference, in whole or in part: a
+// decision does not see it (semantics 41). What is too large for memory is not looked into.
+func (w *Worker) misfitOfLarge(ctx context.Context, start workflow.Start, version uint64) (string, error) {
+	if len(start.Input.Holes) == 0 {
+		return "", nil
+	}
+	program, err := w.Programs.Load(ctx, start.Tenant, start.Workflow, version)
+	if err != nil || len(program.Definition().Input) == 0 {
+		return "", err
+	}
+	d, err := w.document(ctx, eventstore.Stream{Tenant: start.Tenant, ID: start.Execution}, workflow.RunActivity{}, start.Input)
+	if err != nil || d.Size() > activity.MaxInline {
+		return "", err
+	}
+	whole, err := d.Whole(ctx)
+	if err != nil {
+		return "", fmt.Errorf("worker: read the input of %s: %w", start.Execution, err)
+	}
+	return w.schemas.Misfit(program.Definition().Input, workflow.Value(whole.JSON)), nil
 }
 
 // undoStart is the start of an execution that undoes the work of another, ended one.

@@ -30,6 +30,9 @@ type Start struct {
 	Labels      []Label `json:"labels,omitempty"`
 	Input       Payload `json:"input,omitzero"`
 	Origin      Origin  `json:"origin,omitzero"`
+	// Misfit says how an input that is kept by reference breaks the schema of the workflow, which a decision cannot look into: whoever sends
+	// the start of a child has looked.
+	Misfit string `json:"misfit,omitempty"`
 }
 
 // ActivityResult is what an attempt came to. Exactly one of Error, Pending and Continue is set, or none: then Output
