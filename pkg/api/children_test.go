@@ -85,7 +85,9 @@ func TestLargeInputsAreHeldAgainstTheSchema(t *testing.T) {
 		"name: part\nsteps: { c: { workflow: { name: child, with: { n: '${ input.n }', text: '${ input.text }' } }, on_error: [ { continue: '${ error }' } ] } }\n",
 		"name: alone\nsteps: { c: { workflow: { name: child, with: '${ input }', wait: false, on_parent_close: abandon } } }\n",
 	)
-	input := func(n string, length int) string { return `{"n": ` + n + `, "text": "` + strings.Repeat("x", length) + `"}` }
+	input := func(n string, length int) string {
+		return `{"n": ` + n + `, "text": "` + strings.Repeat("x", length) + `"}`
+	}
 	for _, parent := range []string{"whole", "part"} {
 		e := finish(t, c, parent, input("1", 500_000))
 		require.Equal(t, `{"c":{"say":"done"}}`, string(e.Output), parent)
