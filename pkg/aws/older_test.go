@@ -22,7 +22,7 @@ var inQueues = func() map[string]any {
 	s := eventstore.Stream{Tenant: "acme/eu", ID: "order-1/pay/1"}
 	ref := workflow.AttemptRef{Step: "all/3/pay", Attempt: 2, Fence: 3}
 	value := workflow.Payload{JSON: workflow.Value(`{"n":1,"x":null}`), Holes: []workflow.Hole{{At: "/x", Ref: &workflow.Ref{Hash: strings.Repeat("ab", 32), Size: 70000, Path: []string{"p"}}}}}
-	failed := &workflow.Error{Code: "card.declined", Category: workflow.CategoryActivity, Message: "no", Retryable: true, Details: json.RawMessage(`{"a":1}`)}
+	failed := &workflow.Error{Code: "card.declined", Category: workflow.CategoryActivity, Message: "no", Retryable: true, Details: workflow.Value(`{"a":1}`)}
 	start := workflow.Start{Execution: s.ID, Tenant: s.Tenant, Workflow: "order", Definition: "7", Hash: "cafe", Correlation: "c", Key: "k", By: "ann", Labels: []workflow.Label{{Key: "l", Value: "v"}}, Input: value,
 		Origin: workflow.Origin{Parent: &workflow.Parent{Execution: "order-1", Step: "pay"}}}
 	idempotent := false
