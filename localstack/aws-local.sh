@@ -33,7 +33,9 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 JSII_SILENCE_WARNING_UNTE
 # The CDK command stands outside of the repository: it holds Go files that are none.
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/wovyr/cdk-$(cksum <"$here/package-lock.json" | cut -d' ' -f1)
 
-say() { printf '%s\n' "$*" >&2; }
+# say speaks to whoever started this, wherever the output goes just now.
+exec 3>&2
+say() { printf '%s\n' "$*" >&3; }
 
 # need says what to install when a program is not there.
 need() { command -v "$1" >/dev/null || { say "this needs $2: install it, then try again"; exit 1; }; }
@@ -52,9 +54,11 @@ prepare() {
 # interrupted ends what a deployment that is cut off has started: half a stack is of no use.
 interrupted() {
 	trap '' INT TERM
-	say ""
 	say "interrupted"
-	[ "$ours" = 0 ] || down
+	if [ "$ours" = 1 ]; then
+		down
+		say "the emulator is ended"
+	fi
 	exit 130
 }
 
@@ -92,8 +96,9 @@ up() {
 	# Bootstrapping needs no app, so it runs where there is none.
 	if ! { (cd "$tools" && node_modules/.bin/cdk bootstrap "aws://$CDK_DEFAULT_ACCOUNT/$AWS_REGION" --no-notices) &&
 		cdk deploy "${choices[@]}" --require-approval never --outputs-file bin/aws-local.json --output bin/cdk.out; } >"$log" 2>&1; then
-		tail -n 30 "$log" >&2
-		say "the deployment failed"
+		grep -E -m 20 '_FAILED|❌|ERROR|[Ee]rror:|panic:' "$log" >&2 || tail -n 30 "$log" >&2
+		say "the deployment failed; all that cdk said is in bin/aws-local.log"
+		[ "$ours" = 0 ] || down
 		exit 1
 	fi
 	trap - INT TERM

@@ -119,8 +119,8 @@ start)
 	free
 	install
 	launch
-	say "ministack runs on $url; for the AWS command line and SDKs:"
-	printf 'export AWS_ENDPOINT_URL=%s AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1\n' "$url"
+	say "ministack runs on $url"
+	printf '# for the AWS command line and SDKs:\nexport AWS_ENDPOINT_URL=%s AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1\n' "$url"
 	;;
 stop)
 	end
