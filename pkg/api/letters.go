@@ -9,6 +9,7 @@ import (
 	"github.com/wovyr/wovyr/pkg/client"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
 func (s *Server) letters(r *http.Request) (answer, error) {
@@ -27,8 +28,18 @@ func (s *Server) letters(r *http.Request) (answer, error) {
 	return ok(out)
 }
 
+// named finds the letter of a request: its ID as it stands in the address or, where that stands for another, with slashes.
+func (s *Server) named(r *http.Request) (eventstore.DeadLetter, error) {
+	id := r.PathValue("letter")
+	d, err := s.Worker.Store.DeadLetter(r.Context(), s.Tenant, id)
+	if other := workflow.Named(id); errors.Is(err, eventstore.ErrNotFound) && other != id {
+		return s.Worker.Store.DeadLetter(r.Context(), s.Tenant, other)
+	}
+	return d, err
+}
+
 func (s *Server) letter(r *http.Request) (answer, error) {
-	d, err := s.Worker.Store.DeadLetter(r.Context(), s.Tenant, r.PathValue("letter"))
+	d, err := s.named(r)
 	if err != nil {
 		return answer{}, letterError(r, err)
 	}
@@ -53,7 +64,11 @@ func (s *Server) redriveLetter(r *http.Request) (answer, error) {
 	if err := read(r, &in); err != nil {
 		return answer{}, err
 	}
-	if err := s.Worker.Redeliver(r.Context(), s.Tenant, r.PathValue("letter"), s.Ask); err != nil {
+	d, err := s.named(r)
+	if err == nil {
+		err = s.Worker.Redeliver(r.Context(), s.Tenant, d.ID, s.Ask)
+	}
+	if err != nil {
 		return answer{}, letterError(r, err)
 	}
 	return accepted()
@@ -67,7 +82,11 @@ func (s *Server) dropLetter(r *http.Request) (answer, error) {
 	if in.Reason == "" {
 		return answer{}, problem(http.StatusBadRequest, "body", "reason is missing", "a letter that is dropped is gone for good: say why, for the log")
 	}
-	if err := s.Worker.DropLetter(r.Context(), s.Tenant, r.PathValue("letter"), s.by(in.By), in.Reason); err != nil {
+	d, err := s.named(r)
+	if err == nil {
+		err = s.Worker.DropLetter(r.Context(), s.Tenant, d.ID, s.by(in.By), in.Reason)
+	}
+	if err != nil {
 		return answer{}, letterError(r, err)
 	}
 	return accepted()

@@ -97,7 +97,7 @@ func TestEventsThatNobodyCanTake(t *testing.T) {
 	letters, _, err := r.Store.DeadLetters(t.Context(), testTenant, eventstore.Page{})
 	require.NoError(t, err)
 	require.Len(t, letters, 1)
-	require.Equal(t, "start/strict/e-1", letters[0].ID)
+	require.Contains(t, letters[0].ID, "start-strict-")
 	require.Equal(t, "expression.missing", letters[0].Code)
 }
 

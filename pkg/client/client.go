@@ -179,7 +179,7 @@ func (c *Client) Decide(ctx context.Context, id, step string, d Decision) error 
 	return c.post(ctx, execution(id)+"/tasks/"+url.PathEscape(workflow.Segment(step)), d, nil)
 }
 
-func letter(id string) string { return "/v1/deadletters/" + url.PathEscape(id) }
+func letter(id string) string { return "/v1/deadletters/" + url.PathEscape(workflow.Segment(id)) }
 
 // DeadLetters returns a page of messages that could not be handled, newest first. Query takes limit, cursor.
 func (c *Client) DeadLetters(ctx context.Context, query url.Values) (p Page[DeadLetter], err error) {

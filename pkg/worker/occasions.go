@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,7 +48,13 @@ func (w *Worker) buryStart(ctx context.Context, tenant string, o occasion, cause
 		body = nil
 	}
 	w.Log.Error("a trigger starts nothing", "workflow", o.Workflow, "event", o.Event.ID, "webhook", o.Address, "kept", body != nil, "cause", cause)
-	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: tenant, ID: "start/" + o.Workflow + "/" + o.Event.ID, Queue: queueTriggers, Code: code, Body: body}, cause)
+	return w.putLetter(ctx, eventstore.DeadLetter{Tenant: tenant, ID: startLetter(o), Queue: queueTriggers, Code: code, Body: body}, cause)
+}
+
+// startLetter names the letter of a start, the same for the same occasion. It is one segment of an address, whatever the sender calls the event.
+func startLetter(o occasion) string {
+	sum := sha256.Sum256([]byte(o.Address + "\x00" + o.Event.Source + "\x00" + o.Event.ID))
+	return "start-" + o.Workflow + "-" + hex.EncodeToString(sum[:8])
 }
 
 // startAgain starts what a dead letter was about, by the trigger as it is now.
