@@ -1,25 +1,18 @@
 package e2e
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
-	"net/url"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wovyr/wovyr/internal/e2e"
-	platform "github.com/wovyr/wovyr/pkg/aws"
 	"github.com/wovyr/wovyr/pkg/aws/connect"
-	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/client"
 )
 
@@ -56,45 +49,15 @@ func open(t *testing.T) *deployed {
 
 func TestEndToEnd(t *testing.T) {
 	d := open(t)
+	d.secret(t)
 	e2e.Run(t, e2e.Target{Client: d.client, Patience: 3 * time.Minute, Look: 500 * time.Millisecond, Short: testing.Short(), Without: without[*emulator]})
 }
 
-// TestOutside starts and wakes executions from outside: by the event bus, and by the queue of events.
-func TestOutside(t *testing.T) {
-	d := open(t)
-	w := fmt.Sprintf("outside-%d", time.Now().UnixNano())
-	_, err := d.client.Deploy(t.Context(), "outside.yaml", []byte(`
-dsl: wovyr/v1
-name: `+w+`
-output: '${ [steps.bus.output.data.n, steps.queue.output.data.n] }'
-steps:
-  bus: { event: { type: Order Placed, key: '${ input.key }' } }
-  queue: { needs: [ bus ], event: { type: counted, key: '${ input.key }' } }
-`))
+// deploy deploys a document.
+func (d *deployed) deploy(t *testing.T, document string) {
+	t.Helper()
+	_, err := d.client.Deploy(t.Context(), "e2e.yaml", []byte(document))
 	require.NoError(t, err)
-	bus := eventbridge.NewFromConfig(d.cfg)
-	put := func(source, kind, detail string) {
-		out, err := bus.PutEvents(t.Context(), &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{
-			{EventBusName: aws.String(d.outputs[stack.OutputBus]), Source: &source, DetailType: &kind, Detail: &detail}}})
-		require.NoError(t, err)
-		require.Zero(t, out.FailedEntryCount)
-	}
-	put("shop", platform.DetailStart, fmt.Sprintf(`{"workflow":%q,"input":{"key":%q}}`, w, w))
-	put("shop", "Order Placed", fmt.Sprintf(`{"key":%q,"n":1}`, w))
-	body, err := json.Marshal(map[string]any{"type": "counted", "key": w, "data": map[string]int{"n": 2}})
-	require.NoError(t, err)
-	_, err = sqs.NewFromConfig(d.cfg).SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(d.outputs[stack.OutputEvents]), MessageBody: aws.String(string(body))})
-	require.NoError(t, err)
-	e := eventually(t, "an execution that the event started ends", func() (client.Execution, bool) {
-		page, err := d.client.List(t.Context(), url.Values{"workflow": {w}})
-		if err != nil || len(page.Items) == 0 {
-			return client.Execution{}, false
-		}
-		require.Len(t, page.Items, 1)
-		e, err := d.client.Get(t.Context(), page.Items[0].ID)
-		return e, err == nil && e.Ended()
-	})
-	require.JSONEq(t, `[1,2]`, string(e.Output))
 }
 
 // TestFarTimer finds the entry of a timer of more than 15 minutes.
