@@ -19,12 +19,18 @@ const (
 	oldMessage = 10 * time.Minute
 	// oldRecord is how far the publisher may be behind the history. The stream keeps records for a day.
 	oldRecord = 5 * time.Minute
+	// noSweep is for how long the sweep may tell nothing.
+	noSweep = 15 * time.Minute
 )
 
 // watch makes the alarms and the dashboard.
 func (w *Wovyr) watch() {
 	for _, dead := range w.allDead() {
-		w.alarm(*dead.Node().Id()+"Alarm", "Messages that nobody could handle: look at `wovyr deadletters`, mend the cause, and send them again", w.length(dead), 1, 1)
+		what := "Messages that no function could handle: read its log, mend the cause, then redrive the queue to its source (docs/deploy.md)"
+		if dead == w.unpublished {
+			what = "Changes that the publisher could not handle: read its log and mend the cause, then they are published again (docs/deploy.md)"
+		}
+		w.alarm(*dead.Node().Id()+"Alarm", what, w.length(dead), 1, 1)
 	}
 	for _, q := range w.allQueues() {
 		if q.name == "Timers" {
@@ -44,6 +50,8 @@ func (w *Wovyr) watch() {
 				metric("AWS/DynamoDB", m, "Sum", map[string]*string{"TableName": t.TableName()}), 10, 3)
 		}
 	}
+	w.alarm("BuriedAlarm", "Messages that the engine refused or gave up, each with its cause: look at `wovyr deadletters`, mend the cause, and send them again", w.ofEngine(stack.MetricDeadLetters, "Sum"), 1, 1)
+	w.sweepAlarm()
 	w.alarm("StuckAlarm", "Executions do not move although the sweep has repaired them again and again: `wovyr list --stuck`", w.stuck(), 1, 1)
 	w.alarm("PublisherBehindAlarm", "The publisher is behind: lists and events lag the histories",
 		metric("AWS/Lambda", "IteratorAge", "Maximum", map[string]*string{"FunctionName": w.Functions["Publisher"].FunctionName()}), float64(oldRecord.Milliseconds()), 3)
@@ -54,10 +62,24 @@ func (w *Wovyr) watch() {
 
 // alarm makes an alarm that is raised when a metric is at or over a threshold for so many periods in a row.
 func (w *Wovyr) alarm(id, description string, m awscloudwatch.IMetric, threshold, periods float64) {
-	a := awscloudwatch.NewAlarm(w.Construct, jsii.String(id), &awscloudwatch.AlarmProps{
+	w.tell(awscloudwatch.NewAlarm(w.Construct, jsii.String(id), &awscloudwatch.AlarmProps{
 		AlarmDescription: jsii.String(description), Metric: m, Threshold: jsii.Number(threshold), EvaluationPeriods: jsii.Number(periods),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
-	})
+	}))
+}
+
+// sweepAlarm makes the alarm of a sweep that does not run, or never gets through all shards: without it, nobody would find a message that was lost, and
+// no other alarm would say so.
+func (w *Wovyr) sweepAlarm() {
+	w.tell(awscloudwatch.NewAlarm(w.Construct, jsii.String("SweepAlarm"), &awscloudwatch.AlarmProps{
+		AlarmDescription: jsii.String("The sweep does not run, or gets through no round: is the rule Sweep enabled? Read the log of the function Timer"),
+		Metric:           w.ofEngine(stack.MetricUnswept, "Minimum"), Threshold: jsii.Number(1), EvaluationPeriods: jsii.Number(noSweep.Minutes() / 5),
+		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, TreatMissingData: awscloudwatch.TreatMissingData_BREACHING,
+	}))
+}
+
+// tell sends an alarm to the topic of the app, if it has one.
+func (w *Wovyr) tell(a awscloudwatch.Alarm) {
 	if w.props.AlarmTopic != nil {
 		a.AddAlarmAction(awscloudwatchactions.NewSnsAction(w.props.AlarmTopic))
 	}

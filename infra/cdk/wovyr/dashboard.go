@@ -23,10 +23,11 @@ func (w *Wovyr) dashboard() {
 	row := func(widgets ...awscloudwatch.IWidget) { d.AddWidgets(widgets...) }
 	row(
 		graph("Executions", w.ofEngine(stack.MetricStarted, "Sum"), w.ofEngine(stack.MetricCompleted, "Sum"), w.ofEngine(stack.MetricFailed, "Sum")),
-		graph("Do not move, repaired", w.ofEngine(stack.MetricStuck, "Maximum"), w.ofEngine(stack.MetricRepaired, "Sum")),
+		graph("Do not move, repaired, shards not swept", w.ofEngine(stack.MetricStuck, "Maximum"), w.ofEngine(stack.MetricRepaired, "Sum"), w.ofEngine(stack.MetricUnswept, "Maximum")),
 		graph("Duration of executions, ms", w.ofEngine(stack.MetricDuration, "p50"), w.ofEngine(stack.MetricDuration, "p99")),
 	)
-	var ages, dead, errors, durations []awscloudwatch.IMetric
+	var ages, errors, durations []awscloudwatch.IMetric
+	dead := []awscloudwatch.IMetric{w.ofEngine(stack.MetricDeadLetters, "Sum")}
 	for _, q := range w.allQueues() {
 		ages = append(ages, w.age(q))
 	}

@@ -75,7 +75,8 @@ func (w *Wovyr) store() {
 	w.History = w.table("History", schema.History)
 	w.Catalogue = w.table("Catalogue", schema.Catalogue)
 	w.Index = w.table("Index", schema.Index)
-	w.Payloads = w.bucket("Payloads", &awss3.LifecycleRule{Id: jsii.String("incoming"), Prefix: jsii.String("incoming/"), Expiration: awscdk.Duration_Days(jsii.Number(2))})
+	w.Payloads = w.bucket("Payloads", &awss3.LifecycleRule{Id: jsii.String("incoming"), Prefix: jsii.String("incoming/"), Expiration: awscdk.Duration_Days(jsii.Number(2))},
+		&awss3.LifecycleRule{Id: jsii.String("collecting"), Prefix: jsii.String("collecting/"), Expiration: awscdk.Duration_Days(jsii.Number(1))}) // left by crashes
 	w.Archive = w.bucket("Archive", &awss3.LifecycleRule{Id: jsii.String("cold"), Transitions: &[]*awss3.Transition{
 		{StorageClass: awss3.StorageClass_GLACIER_INSTANT_RETRIEVAL(), TransitionAfter: awscdk.Duration_Days(jsii.Number(30))}}})
 }
