@@ -60,7 +60,9 @@ var layers = []tidy.Layer{
 	// Platforms: each knows its own store, and not the other platform.
 	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},
 	{Path: "pkg/aws/connect", May: only("pkg/client", "pkg/aws/stack"), Tests: only("internal/emulator")}, // for callers: it holds nothing of the platform
-	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/aws/...", "pkg/eventstore/dynamodb/...", "pkg/eventstore/s3"), below...), Tests: only("pkg/worker/porttest", "internal/emulator", "internal/awsproxy", "pkg/dsl", "pkg/eventstore/memory")},
+	{Path: "pkg/aws/stack", Modules: none}, // the CDK app and everybody else read it
+	{Path: "pkg/aws/fit", May: only("pkg/workflow", "pkg/dsl", "pkg/aws/stack"), Modules: none},
+	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/aws/...", "pkg/eventstore/dynamodb/...", "pkg/eventstore/s3"), below...), Tests: only("pkg/worker/porttest", "internal/emulator", "internal/awsproxy", "pkg/dsl", "pkg/eventstore/memory", "pkg/aws/fit")},
 
 	// What stands on top.
 	{Path: "pkg/sim", May: append(only("pkg/worker", "pkg/eventstore/memory"), below...), Tests: only("pkg/dsl", "pkg/worker/porttest")},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/aws"
+	"github.com/wovyr/wovyr/pkg/aws/fit"
 )
 
 func main() {
@@ -18,7 +19,7 @@ func main() {
 		log.Fatal(err)
 	}
 	lambda.Start(p.HTTP(func(c aws.Caller) http.Handler {
-		s := &api.Server{Worker: p.Worker, Ask: p.Ask, Tenant: c.Tenant, Principal: c.Principal, Tokens: p.Tokens, Log: p.Log}
+		s := &api.Server{Worker: p.Worker, Ask: p.Ask, Tenant: c.Tenant, Principal: c.Principal, Tokens: p.Tokens, Misfits: fit.On(p.Deployment()), Log: p.Log}
 		return s.Handler()
 	}))
 }

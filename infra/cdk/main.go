@@ -14,10 +14,10 @@ func main() {
 	defer jsii.Close()
 	toRoot()
 	app := awscdk.NewApp(nil)
-	o := optionsOf(app)
-	stack := awscdk.NewStack(app, jsii.String(o.stack), &awscdk.StackProps{
-		Description: jsii.String("Wovyr Workflow Engine: durable workflows"), Env: o.environment(), TerminationProtection: jsii.Bool(!o.props.Ephemeral)})
-	w := wovyr.NewWovyr(stack, jsii.String("Wovyr"), &o.props)
+	props := wovyr.PropsOf(app)
+	stack := awscdk.NewStack(app, jsii.String(name(app)), &awscdk.StackProps{
+		Description: jsii.String("Wovyr Workflow Engine: durable workflows"), Env: environment(), TerminationProtection: jsii.Bool(!props.Ephemeral)})
+	w := wovyr.NewWovyr(stack, jsii.String("Wovyr"), &props)
 	wovyr.SuppressNag(w)
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(nil), nil)
 	app.Synth(nil)

@@ -38,9 +38,14 @@ func open(t *testing.T) *deployed {
 	if *name == "" {
 		t.Skip("no stack: deploy one and name it, as make aws-local-test does: go test ./localstack/e2e -args -stack wovyr")
 	}
+	return openStack(t, *name)
+}
+
+// openStack finds a stack by its name.
+func openStack(t *testing.T, name string) *deployed {
 	cfg, err := connect.Load(t.Context())
 	require.NoError(t, err)
-	s, err := connect.Find(t.Context(), cfg, *name)
+	s, err := connect.Find(t.Context(), cfg, name)
 	require.NoError(t, err)
 	c, err := s.Client(os.Getenv("WOVYR_TOKEN"))
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/dsl"
 	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
@@ -34,6 +35,8 @@ type Server struct {
 	Principal string
 	// Kinds is what the workers behind this server can run, for warnings at a deploy; nil: it is not known here.
 	Kinds *activity.Registry
+	// Misfits says what of a workflow can never run where this server's executions run: a document with such findings is refused. Nil: nothing is known.
+	Misfits func(file string, def *workflow.Definition) []dsl.Diagnostic
 	// Tokens gives what checks the tokens that answers of callbacks come with.
 	Tokens func(ctx context.Context) (worker.Tokens, error)
 	Log    *slog.Logger

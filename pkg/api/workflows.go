@@ -23,6 +23,11 @@ func (s *Server) deploy(r *http.Request) (answer, error) {
 		file = "workflow.yaml"
 	}
 	def, diagnostics := dsl.Compile(file, text)
+	if def != nil && s.Misfits != nil {
+		if misfits := s.Misfits(file, def); len(misfits) > 0 {
+			def, diagnostics = nil, append(diagnostics, misfits...)
+		}
+	}
 	if def == nil {
 		list, err := json.Marshal(diagnostics)
 		if err != nil {

@@ -256,7 +256,7 @@ func newAccount(t *testing.T) *account {
 	a.config = Config{HistoryTable: tables.History, CatalogueTable: tables.Catalogue, IndexTable: tables.Index, PayloadBucket: "payloads", ArchiveBucket: "archive",
 		InboxQueue: newQueue(t, client, "inbox", true, hidden), TimersQueue: newQueue(t, client, "timers", false, hidden), TimersQueueARN: "arn:aws:sqs:us-east-1:000000000000:timers",
 		TasksQueues:    map[string]string{worker.DefaultClass: newQueue(t, client, "tasks", false, hidden), class: newQueue(t, client, "tasks-inventory", false, hidden)},
-		SchedulerGroup: "default", SchedulerRole: "arn:aws:iam::000000000000:role/timers", Routes: []Route{{"inventory.*", class}}, Class: worker.DefaultClass, Commits: true,
+		SchedulerGroup: "default", SchedulerRole: "arn:aws:iam::000000000000:role/timers", Routes: []stack.Route{{Functions: "inventory.*", Class: class}}, Class: worker.DefaultClass, Commits: true,
 		TokenKey: *key.ARN, URL: "https://api.example", Tenant: "default", SecretsPrefix: "wovyr/"}
 	a.engine = a.open(a.cfg, a.config, nil)
 	poll(t, 1, mapping{client, a.config.InboxQueue, stack.InboxBatch, a.engine.Orchestrator}, mapping{client, a.config.TasksQueues[worker.DefaultClass], stack.TasksBatch, a.engine.Activity},

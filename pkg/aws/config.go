@@ -25,7 +25,10 @@ type Config struct {
 	SchedulerRole                        string
 	Bus                                  string
 	// Routes say which functions which class runs.
-	Routes []Route
+	Routes []stack.Route
+	// Timeouts are how long functions of classes may run, and Invoke is which Lambda functions steps may call.
+	Timeouts map[string]time.Duration
+	Invoke   []string
 	// Class is the worker class of an activity function. Commits says that it may write histories.
 	Class   string
 	Commits bool
@@ -71,6 +74,12 @@ func readConfig(environ []string) (Config, error) {
 	var err error
 	if c.Routes, err = parseRoutes(env[stack.EnvRoutes]); err != nil {
 		wrong = append(wrong, fmt.Errorf("%s: %w", stack.EnvRoutes, err))
+	}
+	if c.Timeouts, err = parseTimeouts(env[stack.EnvTimeouts]); err != nil {
+		wrong = append(wrong, fmt.Errorf("%s: %w", stack.EnvTimeouts, err))
+	}
+	if arns := env[stack.EnvInvoke]; arns != "" {
+		c.Invoke = strings.Split(arns, ",")
 	}
 	if r := env[stack.EnvRetention]; r != "" {
 		if c.Retention, err = time.ParseDuration(r); err != nil {

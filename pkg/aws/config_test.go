@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/wovyr/wovyr/pkg/aws/fit"
 	"github.com/wovyr/wovyr/pkg/aws/stack"
+	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
 // environ is what the stack sets, changed by pairs.
@@ -16,6 +18,7 @@ func environ(changes ...string) []string {
 		stack.EnvHistoryTable: "h", stack.EnvCatalogueTable: "c", stack.EnvIndexTable: "i", stack.EnvPayloadBucket: "p", stack.EnvArchiveBucket: "a", stack.EnvInboxQueue: "q",
 		stack.EnvTimersQueue: "t", stack.EnvEventsQueue: "e", stack.EnvTimersQueueARN: "arn", stack.EnvSchedulerGroup: "g", stack.EnvSchedulerRole: "r", stack.EnvBus: "b", stack.EnvTokenKey: "k",
 		stack.EnvTasksQueue("default"): "d", stack.EnvTasksQueue("gpu-large"): "gl", stack.EnvRetention: "720h", stack.EnvLogLevel: "debug", stack.EnvRoutes: "render.*=gpu-large,pay=money",
+		stack.EnvTimeouts: "gpu-large=1m0s", stack.EnvInvoke: "arn:aws:lambda:eu-north-1:111122223333:function:price,arn:aws:lambda:eu-north-1:111122223333:function:shop-*",
 	}
 	for _, change := range changes {
 		name, value, _ := strings.Cut(change, "=")
@@ -39,6 +42,20 @@ func TestConfigOfTheStack(t *testing.T) {
 		require.Equal(t, class, c.route("function", name), name)
 	}
 	require.Equal(t, "default", c.route("http", "pay"))
+	require.Equal(t, map[string]time.Duration{"gpu-large": time.Minute}, c.Timeouts)
+	require.Len(t, c.Invoke, 2)
+}
+
+// TestWhatIsCheckedIsWhatRuns: what a deploy takes for there is what the activity function has.
+func TestWhatIsCheckedIsWhatRuns(t *testing.T) {
+	kinds, err := Kinds()
+	require.NoError(t, err)
+	var names []workflow.Kind
+	for _, k := range kinds.Kinds() {
+		names = append(names, k.Name)
+	}
+	require.ElementsMatch(t, fit.Kinds, names)
+	require.ElementsMatch(t, kinds.Functions.Names(), Config{}.deployment().Functions)
 }
 
 func TestConfigOfAClassNeedsLess(t *testing.T) {
@@ -47,11 +64,11 @@ func TestConfigOfAClassNeedsLess(t *testing.T) {
 }
 
 func TestConfigSaysAllThatIsWrong(t *testing.T) {
-	_, err := readConfig(environ(stack.EnvInboxQueue+"=", stack.EnvBus+"=", stack.EnvRetention+"=soon", stack.EnvLogLevel+"=loud", stack.EnvRoutes+"=x"))
+	_, err := readConfig(environ(stack.EnvInboxQueue+"=", stack.EnvBus+"=", stack.EnvRetention+"=soon", stack.EnvLogLevel+"=loud", stack.EnvRoutes+"=x", stack.EnvTimeouts+"=gpu=soon"))
 	require.Error(t, err)
 	_, short := readConfig(environ(stack.EnvRetention + "=24h"))
 	require.ErrorContains(t, short, "longer than queues keep messages")
-	for _, name := range []string{stack.EnvInboxQueue, stack.EnvBus, stack.EnvRetention, stack.EnvLogLevel, stack.EnvRoutes} {
+	for _, name := range []string{stack.EnvInboxQueue, stack.EnvBus, stack.EnvRetention, stack.EnvLogLevel, stack.EnvRoutes, stack.EnvTimeouts} {
 		require.ErrorContains(t, err, name)
 	}
 }

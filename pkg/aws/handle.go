@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/wovyr/wovyr/pkg/aws/stack"
 )
 
 // margin is what an invocation leaves of its time, for the writes and answers that end it.
-const margin = 5 * time.Second
+const margin = stack.AnswerMargin
 
 // until is when handling must be over: the invocation's deadline less the margin, or half of its time if that is short; zero without one.
 func until(ctx context.Context) time.Time {

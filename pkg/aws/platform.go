@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -122,7 +121,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	if p.tasks.links = addresses; !c.Commits {
 		addresses = p.issued
 	}
-	o.Activities.Functions.AddForm("arn", &Invoke{Client: lambda.NewFromConfig(*o.SDK)})
+	o.Activities.Functions.AddForm("arn", newInvoke(*o.SDK))
 	limits := worker.DefaultLimits()
 	limits.Retention = c.Retention
 	p.Worker = &worker.Worker{

@@ -14,6 +14,8 @@ import (
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/activity/script"
 	"github.com/wovyr/wovyr/pkg/api"
+	"github.com/wovyr/wovyr/pkg/aws/fit"
+	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/dsl"
 )
 
@@ -21,6 +23,7 @@ type validate struct {
 	env    Environment
 	output string
 	strict bool
+	target string
 }
 
 func newValidate(env Environment) *cobra.Command {
@@ -35,6 +38,12 @@ standard input.
 
 Errors refuse a document. Warnings do not: the document is accepted, but it
 probably does not do what you mean; with --strict they refuse it too.
+
+With --target aws, what can never run on AWS is an error too, as it is when the
+document is deployed there: above all a step whose timeout is longer than a
+Lambda function runs. No attempt runs longer than 14m55s there, one without a
+timeout neither; work that takes longer is started with callback: true, or split.
+Which functions a deployment has, only the deployment itself knows.
 
 With --output json, standard output holds one object:
 
@@ -60,11 +69,15 @@ With --output json, standard output holds one object:
   }`,
 		Example: `  wovyr validate order.yaml
   wovyr validate --strict workflows/*.yaml
+  wovyr validate --target aws order.yaml
   generate-workflow | wovyr validate -
   wovyr validate -o json order.yaml | jq '.files[].diagnostics[].code'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("name at least one file, or - for standard input")
+			}
+			if v.target != "local" && v.target != "aws" {
+				return fmt.Errorf("--target %s: it takes local or aws", v.target)
 			}
 			return oneInput(args)
 		},
@@ -73,6 +86,7 @@ With --output json, standard output holds one object:
 	}
 	outputFlag(c, &v.output, []string{"text", "json"})
 	c.Flags().BoolVar(&v.strict, "strict", false, "refuse documents with warnings too")
+	c.Flags().StringVar(&v.target, "target", "local", "where the documents are to run: local or aws")
 	return c
 }
 
@@ -101,6 +115,11 @@ func (v *validate) run(ctx context.Context, names []string) error {
 		d := open(v.env, name)
 		if d.definition != nil {
 			d.diagnostics = append(d.diagnostics, api.Unfit(ctx, d.file, d.definition, kinds)...)
+			if v.target == "aws" {
+				if misfits := fit.Check(stack.Deployment{Unknown: true}, d.file, d.definition); len(misfits) > 0 {
+					d.definition, d.diagnostics = nil, append(d.diagnostics, misfits...)
+				}
+			}
 			slices.SortStableFunc(d.diagnostics, func(a, b dsl.Diagnostic) int { return cmp.Compare(a.Line, b.Line) })
 		}
 		f := v.check(d, &result)

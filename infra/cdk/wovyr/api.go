@@ -32,8 +32,9 @@ func (w *Wovyr) gateway() awslambda.Function {
 }
 
 func (w *Wovyr) apiFunction() awslambda.Function {
+	env := map[string]string{stack.EnvTimeouts: w.timeouts(), stack.EnvInvoke: strings.Join(w.props.InvokeFunctions, ",")} // what a deployed workflow is checked against
 	f := w.function(functionSpec{
-		id: "Api", description: "Wovyr: the HTTP API", code: w.own("api"), memory: 512, timeout: stack.APITimeout, environment: w.environment(nil),
+		id: "Api", description: "Wovyr: the HTTP API", code: w.own("api"), memory: 512, timeout: stack.APITimeout, environment: w.environment(env),
 	})
 	w.engineRights(f)
 	w.mayDefine(f)

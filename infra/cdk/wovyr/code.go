@@ -28,7 +28,16 @@ const module = "github.com/wovyr/wovyr"
 
 // Of implements Code.
 func (b GoBuild) Of(function, goarch string) awslambda.Code {
-	out := b.Out
+	source, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		panic(fmt.Sprintf("wovyr: where is the module %s? Its go.mod must require it: %v", module, err))
+	}
+	// Its own go.sum knows what the functions need, the app's does not.
+	return compile(b.Out, strings.TrimSpace(string(source)), "./functions/"+function, function, goarch)
+}
+
+// compile compiles a package, as the go command takes it in the folder dir, for Lambda.
+func compile(out, dir, pkg, function, goarch string) awslambda.Code {
 	if out == "" {
 		out = filepath.Join("bin", "lambda")
 	}
@@ -36,16 +45,12 @@ func (b GoBuild) Of(function, goarch string) awslambda.Code {
 	if err != nil {
 		panic(fmt.Sprintf("wovyr: folder of the function %s: %v", function, err))
 	}
-	source, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		panic(fmt.Sprintf("wovyr: where is the module %s? Its go.mod must require it: %v", module, err))
-	}
 	// lambda.norpc leaves out a protocol that this runtime does not use; -buildid= and -trimpath make the same bytes everywhere.
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", filepath.Join(folder, "bootstrap"), "./functions/"+function)
-	cmd.Dir = strings.TrimSpace(string(source)) // its own go.sum knows what the functions need, the app's does not
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", filepath.Join(folder, "bootstrap"), pkg)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+goarch, "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("wovyr: compiling the function %s: %v\n%s", function, err, text))
+		panic(fmt.Sprintf("wovyr: compiling the function %s (%s): %v\n%s", function, pkg, err, text))
 	}
 	return awslambda.Code_FromAsset(jsii.String(folder), nil)
 }

@@ -47,12 +47,14 @@ func (w *Wovyr) function(s functionSpec) awslambda.Function {
 }
 
 // own is the code of one of Wovyr's functions.
-func (w *Wovyr) own(name string) awslambda.Code {
-	goarch := "arm64"
+func (w *Wovyr) own(name string) awslambda.Code { return w.props.Code.Of(name, w.goarch()) }
+
+// goarch is the architecture in Go's words.
+func (w *Wovyr) goarch() string {
 	if *w.props.Architecture.Name() == *awslambda.Architecture_X86_64().Name() {
-		goarch = "amd64"
+		return "amd64"
 	}
-	return w.props.Code.Of(name, goarch)
+	return "arm64"
 }
 
 // environment is what every function of the engine gets.
@@ -135,6 +137,15 @@ func (w *Wovyr) publisher() awslambda.Function {
 	return f
 }
 
+// timeouts are how long the functions of the user's classes may run.
+func (w *Wovyr) timeouts() string {
+	var list []string
+	for _, c := range w.props.Classes {
+		list = append(list, c.Name+"="+c.timeout().String())
+	}
+	return strings.Join(list, ",")
+}
+
 // consume lets a function take from a queue, with an answer for each message.
 func (w *Wovyr) consume(f awslambda.Function, q queue, batch, concurrency float64) {
 	props := &awslambdaeventsources.SqsEventSourceProps{BatchSize: jsii.Number(batch), ReportBatchItemFailures: jsii.Bool(true)}
@@ -148,12 +159,9 @@ func (w *Wovyr) consume(f awslambda.Function, q queue, batch, concurrency float6
 // nothing else.
 func (w *Wovyr) class(c Class) awslambda.Function {
 	id := "Class" + pascal(c.Name)
-	memory, timeout := c.MemoryMiB, c.Timeout
+	memory, timeout := c.MemoryMiB, c.timeout()
 	if memory == 0 {
 		memory = 512
-	}
-	if timeout == 0 {
-		timeout = stack.ActivityTimeout
 	}
 	env := map[string]string{
 		stack.EnvClass: c.Name, stack.EnvCommits: "false", stack.EnvInboxQueue: *w.inbox.QueueUrl(), stack.EnvTasksQueue(c.Name): *w.tasks[c.Name].QueueUrl(),
@@ -164,6 +172,9 @@ func (w *Wovyr) class(c Class) awslambda.Function {
 		env[stack.EnvURL] = *w.URL // for the addresses of tasks and callbacks
 	}
 	maps.Copy(env, c.Environment)
+	if c.Code == nil {
+		c.Code = compile("", ".", c.Main, "class-"+c.Name, w.goarch())
+	}
 	f := w.function(functionSpec{id: id, description: "Wovyr: activities of class " + c.Name, code: c.Code, memory: memory, timeout: timeout, environment: env})
 	w.consume(f, w.tasks[c.Name], stack.TasksBatch, c.MaxConcurrency)
 	w.may(f, "Inbox", w.inbox.QueueArn(), "sqs:SendMessage")

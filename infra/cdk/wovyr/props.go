@@ -3,6 +3,7 @@ package wovyr
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -45,9 +46,13 @@ type Class struct {
 	// Functions are the functions that it runs, by the names that workflows call them by, such as "inventory.reserve" or "inventory.*". The first
 	// class that names a function has it.
 	Functions []string
-	// Code is the compiled function. Its main is about 15 lines on github.com/wovyr/wovyr/pkg/aws.
+	// Main is the package of the function, as the go command takes it in the app's module ("./inventory"): it is compiled with the app. Its main is about
+	// 15 lines on github.com/wovyr/wovyr/pkg/aws.
+	Main string
+	// Code is a function that is compiled already, instead of Main: a file "bootstrap" for Props.Architecture.
 	Code awslambda.Code
-	// MemoryMiB, 512 if zero. Timeout, 15 minutes if zero and at most that.
+	// MemoryMiB is 512 if zero. Timeout is how long one attempt may run, less a margin of seconds that the function needs to answer: 15 minutes if zero and
+	// at most that. A workflow whose step may take longer is refused when it is deployed.
 	MemoryMiB float64
 	Timeout   time.Duration
 	// MaxConcurrency bounds how many run at once, 2 to 1000; 0: no bound.
@@ -91,6 +96,17 @@ type Props struct {
 	// LogLevel is "info" if empty.
 	LogLevel string
 }
+
+// timeout is how long the function of a class may run.
+func (c Class) timeout() time.Duration {
+	if c.Timeout == 0 {
+		return stack.ActivityTimeout
+	}
+	return c.Timeout
+}
+
+// functionPattern is a name of functions as workflows write them, or a prefix with * behind.
+var functionPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*\*?$`)
 
 var className = regexp.MustCompile(`^[a-z][a-z0-9-]{0,40}$`)
 
@@ -136,10 +152,12 @@ func (p Props) withDefaults() Props {
 			panic(fmt.Sprintf("wovyr: the worker class %q: a name is lower case letters, digits and hyphens, at most 41", c.Name))
 		case seen[c.Name]:
 			panic(fmt.Sprintf("wovyr: the worker class %q is there already", c.Name))
-		case c.Code == nil:
-			panic(fmt.Sprintf("wovyr: the worker class %q has no Code", c.Name))
+		case (c.Code == nil) == (c.Main == ""):
+			panic(fmt.Sprintf("wovyr: the worker class %q: name the package of its function (Main: \"./inventory\"), or give it compiled (Code), and not both", c.Name))
 		case len(c.Functions) == 0:
 			panic(fmt.Sprintf("wovyr: the worker class %q runs no function: name some in Functions, such as \"inventory.*\"", c.Name))
+		case slices.ContainsFunc(c.Functions, func(f string) bool { return !functionPattern.MatchString(f) }):
+			panic(fmt.Sprintf("wovyr: the worker class %q runs the functions %q: write names such as \"inventory.reserve\", or prefixes such as \"inventory.*\"", c.Name, c.Functions))
 		case c.Timeout > 15*time.Minute:
 			panic(fmt.Sprintf("wovyr: the worker class %q may run %v, and Lambda at most 15 minutes: let the activity answer by a callback", c.Name, c.Timeout))
 		}

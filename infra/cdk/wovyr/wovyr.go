@@ -90,11 +90,7 @@ func (w *Wovyr) queues() {
 	w.unpublished = w.deadLetters("Unpublished", false)
 	w.tasks = map[string]queue{defaultClass: w.queue("Tasks", false, stack.ActivityTimeout)}
 	for _, c := range w.props.Classes {
-		timeout := c.Timeout
-		if timeout == 0 {
-			timeout = stack.ActivityTimeout
-		}
-		w.tasks[c.Name] = w.queue("Tasks"+pascal(c.Name), false, timeout)
+		w.tasks[c.Name] = w.queue("Tasks"+pascal(c.Name), false, c.timeout())
 	}
 	w.timing()
 }

@@ -319,6 +319,9 @@ func TestChoices(t *testing.T) {
 		"class twice":          {Classes: []wovyr.Class{{Name: "default", Functions: []string{"f"}, Code: c.Of("class", "arm64")}}},
 		"class sans functions": {Classes: []wovyr.Class{{Name: "gpu", Code: c.Of("class", "arm64")}}},
 		"class sans code":      {Classes: []wovyr.Class{{Name: "gpu", Functions: []string{"f"}}}},
+		"class of two codes":   {Classes: []wovyr.Class{{Name: "gpu", Functions: []string{"f"}, Main: "./gpu", Code: c.Of("class", "arm64")}}},
+		"function pattern":     {Classes: []wovyr.Class{{Name: "gpu", Functions: []string{"a.*,b=*"}, Code: c.Of("class", "arm64")}}},
+		"class too long":       {Classes: []wovyr.Class{{Name: "gpu", Functions: []string{"f"}, Code: c.Of("class", "arm64"), Timeout: time.Hour}}},
 	} {
 		t.Run("refused: "+name, func(t *testing.T) {
 			props.Code = c

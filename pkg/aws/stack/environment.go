@@ -32,6 +32,10 @@ const (
 	EnvCommits = "WOVYR_COMMITS"
 	// EnvRoutes says which functions are run by which worker class: pattern=class, with commas between; a pattern may end in *.
 	EnvRoutes = "WOVYR_ROUTES"
+	// EnvTimeouts says how long the functions of worker classes may run: class=duration, with commas between; EnvInvoke, which Lambda functions steps
+	// may call: ARNs, with commas between. Both are for the check of a workflow when it is deployed.
+	EnvTimeouts = "WOVYR_CLASS_TIMEOUTS"
+	EnvInvoke   = "WOVYR_INVOKE"
 	// EnvEgress lists, with commas, what activities may call besides public addresses: hosts, domains, networks.
 	EnvEgress = "WOVYR_EGRESS_ALLOW"
 	// EnvTokenKey is the ARN of the secret that signs tokens of callbacks and attempts.

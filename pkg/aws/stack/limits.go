@@ -33,6 +33,10 @@ const (
 	PublisherTimeout    = 60 * time.Second
 	APITimeout          = 29 * time.Second
 
+	// AnswerMargin is what an invocation leaves of its time, for the writes and answers that end it: half of it at most. No attempt may run longer than
+	// its function's timeout less that.
+	AnswerMargin = 5 * time.Second
+
 	// ActivityMemory is the memory of the activity function of the engine's own class, in MiB. A step that asks for more is refused before it is
 	// dispatched.
 	ActivityMemory = 1024
