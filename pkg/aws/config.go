@@ -19,11 +19,13 @@ type Config struct {
 	PayloadBucket, ArchiveBucket             string
 	// InboxQueue, TimersQueue and TasksQueues (by class) are URLs.
 	InboxQueue, TimersQueue, EventsQueue string
-	TasksQueues                          map[string]string
-	TimersQueueARN                       string
-	SchedulerGroup                       string
-	SchedulerRole                        string
-	Bus                                  string
+	// UnpublishedQueue is where changes go that the publisher could not handle; only the publisher knows it.
+	UnpublishedQueue string
+	TasksQueues      map[string]string
+	TimersQueueARN   string
+	SchedulerGroup   string
+	SchedulerRole    string
+	Bus              string
 	// Routes say which functions which class runs.
 	Routes []stack.Route
 	// Timeouts are how long functions of classes may run, and Invoke is which Lambda functions steps may call.
@@ -60,7 +62,8 @@ func readConfig(environ []string) (Config, error) {
 	for name, to := range map[string]*string{ // order-free: sorted below
 		stack.EnvHistoryTable: &c.HistoryTable, stack.EnvCatalogueTable: &c.CatalogueTable, stack.EnvIndexTable: &c.IndexTable,
 		stack.EnvPayloadBucket: &c.PayloadBucket, stack.EnvArchiveBucket: &c.ArchiveBucket, stack.EnvInboxQueue: &c.InboxQueue, stack.EnvTimersQueue: &c.TimersQueue, stack.EnvEventsQueue: &c.EventsQueue,
-		stack.EnvTimersQueueARN: &c.TimersQueueARN, stack.EnvSchedulerGroup: &c.SchedulerGroup, stack.EnvSchedulerRole: &c.SchedulerRole, stack.EnvBus: &c.Bus,
+		stack.EnvUnpublishedQueue: &c.UnpublishedQueue,
+		stack.EnvTimersQueueARN:   &c.TimersQueueARN, stack.EnvSchedulerGroup: &c.SchedulerGroup, stack.EnvSchedulerRole: &c.SchedulerRole, stack.EnvBus: &c.Bus,
 		stack.EnvTokenKey: &c.TokenKey, stack.EnvURL: &c.URL, stack.EnvTenant: &c.Tenant, stack.EnvTenantClaim: &c.TenantClaim, stack.EnvSecrets: &c.SecretsPrefix,
 	} {
 		*to = env[name]
@@ -105,7 +108,7 @@ func needed(name string, commits bool) bool {
 	switch name {
 	case stack.EnvHistoryTable, stack.EnvPayloadBucket, stack.EnvInboxQueue:
 		return true
-	case stack.EnvTenant, stack.EnvTenantClaim, stack.EnvURL, stack.EnvSecrets:
+	case stack.EnvUnpublishedQueue, stack.EnvTenant, stack.EnvTenantClaim, stack.EnvURL, stack.EnvSecrets:
 		return false
 	}
 	return commits

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -38,13 +39,17 @@ type Platform struct {
 	inbox  *inbox
 	// incoming is the queue of events from outside.
 	incoming queue
-	tasks    *tasks
-	timers   *timers
-	bodies   bodies
-	events   *eventbridge.Client
-	tokens   *tokenKey
-	issued   *issued
-	metrics  *metrics
+	// unpublished is the queue of what the publisher could not handle. sdk is for clients that few functions need.
+	unpublished queue
+	replayDelay time.Duration
+	sdk         sdk.Config
+	tasks       *tasks
+	timers      *timers
+	bodies      bodies
+	events      *eventbridge.Client
+	tokens      *tokenKey
+	issued      *issued
+	metrics     *metrics
 }
 
 // hands are what handlers give messages to: functions of the worker, or those of the contract suite of its ports.
@@ -101,14 +106,14 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	secrets := secretsmanager.NewFromConfig(*o.SDK)
 	values := vault(secrets, ssm.NewFromConfig(*o.SDK), c.SecretsPrefix)
 	o.Log = slog.New(secret.Handler(o.Log.Handler(), values.MaskAll))
-	p := &Platform{Log: o.Log, config: c, events: eventbridge.NewFromConfig(*o.SDK), metrics: newMetrics(o.Metrics, c.Bus)}
+	p := &Platform{Log: o.Log, config: c, sdk: *o.SDK, events: eventbridge.NewFromConfig(*o.SDK), metrics: newMetrics(o.Metrics, c.Bus), replayDelay: defaultReplayDelay}
 	objects := awss3.NewFromConfig(*o.SDK, func(s *awss3.Options) { s.UsePathStyle = o.SDK.BaseEndpoint != nil })
 	payloads := s3.New(objects, c.PayloadBucket)
 	p.Store = store.New(dynamodb.NewFromConfig(*o.SDK), store.Tables{History: c.HistoryTable, Catalogue: c.CatalogueTable, Index: c.IndexTable}, store.Options{Tombstones: stack.Tombstones})
 	queues := sqs.NewFromConfig(*o.SDK)
 	p.bodies = bodies{payloads}
 	p.inbox = &inbox{queue{queues, c.InboxQueue}, p.bodies}
-	p.incoming = queue{queues, c.EventsQueue}
+	p.incoming, p.unpublished = queue{queues, c.EventsQueue}, queue{queues, c.UnpublishedQueue}
 	p.tasks = &tasks{queues: map[string]queue{}, fair: c.TenantClaim != "", bodies: p.bodies}
 	for class, url := range c.TasksQueues { // order-free: a map again
 		p.tasks.queues[class] = queue{queues, url}

@@ -8,23 +8,28 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/eventstore/dynamodb"
 	"github.com/wovyr/wovyr/pkg/worker"
 )
 
-// Publisher handles a batch of the history table's stream, or events from outside: whatever its event is.
+// Publisher handles a batch of the history table's stream, events from outside, or the request to look after what failed: whatever its event is.
 func (p *Platform) Publisher(ctx context.Context, event json.RawMessage) (any, error) {
 	var e struct {
 		Records []struct {
 			Source string `json:"eventSource"`
 		} `json:"Records"`
+		stack.ReplayRequest
 	}
 	if err := json.Unmarshal(event, &e); err != nil {
 		return nil, fmt.Errorf("aws: the publisher got an event that is none: %w", err)
 	}
 	ctx, cancel := within(ctx)
 	defer cancel()
+	if e.Wovyr == stack.ReplayEvent {
+		return p.Replay(ctx, e.ReplayRequest)
+	}
 	if len(e.Records) > 0 && e.Records[0].Source == "aws:sqs" {
 		var batch events.SQSEvent
 		if err := json.Unmarshal(event, &batch); err != nil {

@@ -139,6 +139,17 @@ func (r *remote) client(ctx context.Context) (*client.Client, error) {
 	return &client.Client{Server: at}, nil
 }
 
+// onlyStack finds the stack that is meant, for commands that are about AWS alone.
+func (r *remote) onlyStack(ctx context.Context) (*connect.Stack, error) {
+	if r.stack == "" {
+		r.stack = os.Getenv(envStack)
+	}
+	if r.stack == "" {
+		return nil, misuse{errors.New("it is about a deployment on AWS: name its stack with --stack")}
+	}
+	return r.deployment(ctx)
+}
+
 // serverAddress is the address of a server as people write it: without a scheme it is http.
 func serverAddress(text string) (string, error) {
 	at := text

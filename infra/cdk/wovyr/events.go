@@ -31,12 +31,17 @@ func (w *Wovyr) timing() {
 	w.timers.GrantSendMessages(w.schedulerRole)
 }
 
-// rules start the sweep, and bring events from outside.
-func (w *Wovyr) rules(timer awslambda.Function) {
+// rules start the sweep and the replay, and bring events from outside.
+func (w *Wovyr) rules(timer, publisher awslambda.Function) {
 	sweep := awsevents.NewRule(w.Construct, jsii.String("Sweep"), &awsevents.RuleProps{
 		Description: jsii.String("Looks for executions that should have moved"), Schedule: awsevents.Schedule_Rate(seconds(stack.SweepEvery))})
 	sweep.AddTarget(awseventstargets.NewLambdaFunction(timer, &awseventstargets.LambdaFunctionProps{
 		Event: awsevents.RuleTargetInput_FromObject(map[string]any{"wovyr": stack.SweepEvent}), RetryAttempts: jsii.Number(0)}))
+
+	replay := awsevents.NewRule(w.Construct, jsii.String("Replay"), &awsevents.RuleProps{
+		Description: jsii.String("Lets the publisher look after what it could not publish"), Schedule: awsevents.Schedule_Rate(seconds(stack.ReplayEvery))})
+	replay.AddTarget(awseventstargets.NewLambdaFunction(publisher, &awseventstargets.LambdaFunctionProps{
+		Event: awsevents.RuleTargetInput_FromObject(map[string]any{"wovyr": stack.ReplayEvent}), RetryAttempts: jsii.Number(0)}))
 
 	target := awseventstargets.NewSqsQueue(w.events.Queue, &awseventstargets.SqsQueueProps{DeadLetterQueue: w.events.dead})
 	own := awsevents.NewRule(w.Construct, jsii.String("EventsOfBus"), &awsevents.RuleProps{

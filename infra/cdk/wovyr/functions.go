@@ -124,7 +124,7 @@ func (w *Wovyr) timer() awslambda.Function {
 func (w *Wovyr) publisher() awslambda.Function {
 	f := w.function(functionSpec{
 		id: "Publisher", description: "Wovyr: index, lifecycle events and metrics from the history; events from outside", code: w.own("publisher"),
-		memory: 512, timeout: stack.PublisherTimeout, environment: w.environment(nil),
+		memory: 512, timeout: stack.PublisherTimeout, environment: w.environment(map[string]string{stack.EnvUnpublishedQueue: *w.unpublished.QueueUrl()}),
 	})
 	f.AddEventSource(awslambdaeventsources.NewDynamoEventSource(w.History, &awslambdaeventsources.DynamoEventSourceProps{
 		StartingPosition: awslambda.StartingPosition_TRIM_HORIZON, BatchSize: jsii.Number(stack.StreamBatch), MaxBatchingWindow: seconds(stack.StreamWindow), BisectBatchOnError: jsii.Bool(true),
@@ -132,6 +132,8 @@ func (w *Wovyr) publisher() awslambda.Function {
 		OnFailure: awslambdaeventsources.NewSqsDlq(w.unpublished), Filters: &[]*map[string]any{{"pattern": schema.StreamFilter}},
 	}))
 	w.consume(f, w.events, stack.EventsBatch, 0)
+	w.unpublished.GrantConsumeMessages(f) // to publish again what failed
+	w.unpublished.GrantSendMessages(f)
 	w.engineRights(f)
 	w.mayPublish(f)
 	return f

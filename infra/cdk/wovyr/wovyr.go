@@ -62,7 +62,7 @@ func NewWovyr(scope constructs.Construct, id *string, props *Props) *Wovyr {
 	for _, c := range w.props.Classes {
 		w.Functions["Class"+pascal(c.Name)] = w.class(c)
 	}
-	w.rules(timer)
+	w.rules(timer, w.Functions["Publisher"])
 	w.watch()
 	w.outputs()
 	return w
@@ -107,7 +107,7 @@ func (w *Wovyr) outputs() {
 	for name, value := range map[string]*string{ // order-free: each is one output
 		stack.OutputURL: w.URL, stack.OutputAuth: jsii.String(auth), stack.OutputRegion: s.Region(), stack.OutputBus: w.Bus.EventBusName(),
 		stack.OutputHistory: w.History.TableName(), stack.OutputCatalogue: w.Catalogue.TableName(), stack.OutputIndex: w.Index.TableName(),
-		stack.OutputPayloads: w.Payloads.BucketName(), stack.OutputEvents: w.events.QueueUrl(),
+		stack.OutputPayloads: w.Payloads.BucketName(), stack.OutputEvents: w.events.QueueUrl(), stack.OutputPublisher: w.Functions["Publisher"].FunctionName(),
 	} {
 		awscdk.NewCfnOutput(w.Construct, jsii.String(name), &awscdk.CfnOutputProps{Value: value}).OverrideLogicalId(jsii.String(name))
 	}

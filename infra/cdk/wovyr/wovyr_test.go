@@ -209,7 +209,7 @@ func TestStack(t *testing.T) {
 		}
 	})
 	t.Run("outputs that the command line reads", func(t *testing.T) {
-		for _, name := range []string{"WovyrUrl", "WovyrAuth", "WovyrRegion", "WovyrBus", "WovyrHistoryTable", "WovyrIndexTable", "WovyrCatalogueTable", "WovyrPayloadBucket", "WovyrEventsQueue"} {
+		for _, name := range []string{"WovyrUrl", "WovyrAuth", "WovyrRegion", "WovyrBus", "WovyrHistoryTable", "WovyrIndexTable", "WovyrCatalogueTable", "WovyrPayloadBucket", "WovyrEventsQueue", "WovyrPublisherFunction"} {
 			require.Contains(t, tpl.Outputs, name)
 		}
 	})

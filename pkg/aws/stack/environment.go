@@ -18,6 +18,8 @@ const (
 	EnvTimersQueue = "WOVYR_QUEUE_TIMERS"
 	EnvEventsQueue = "WOVYR_QUEUE_EVENTS"
 	envTasksQueue  = "WOVYR_QUEUE_TASKS_"
+	// EnvUnpublishedQueue is where the changes go that the publisher could not handle. Only the publisher has it.
+	EnvUnpublishedQueue = "WOVYR_QUEUE_UNPUBLISHED"
 
 	// EnvTimersQueueARN, EnvSchedulerGroup and EnvSchedulerRole are for entries of EventBridge Scheduler: whom they send to, where they stand and as
 	// whom they send.
@@ -70,8 +72,11 @@ func EnvTasksQueue(class string) string {
 // EventSource is the source of what the publisher puts on the bus.
 const EventSource = "wovyr"
 
-// SweepEvent is the value of "wovyr" in the event that starts a sweep.
-const SweepEvent = "sweep"
+// SweepEvent is the value of "wovyr" in the event that starts a sweep, ReplayEvent in the one that lets the publisher look after its failures.
+const (
+	SweepEvent  = "sweep"
+	ReplayEvent = "replay"
+)
 
 // Outputs of the stack, which `wovyr --stack NAME` reads.
 const (
@@ -84,4 +89,5 @@ const (
 	OutputCatalogue = "WovyrCatalogueTable"
 	OutputPayloads  = "WovyrPayloadBucket"
 	OutputEvents    = "WovyrEventsQueue"
+	OutputPublisher = "WovyrPublisherFunction" // by name
 )

@@ -54,6 +54,8 @@ const (
 	StreamRetries = 10
 	// SweepEvery is the pause between two looks for executions that should have moved.
 	SweepEvery = time.Minute
+	// ReplayEvery is the pause between two looks at what the publisher could not handle. The stream keeps records for a day.
+	ReplayEvery = time.Hour
 )
 
 // Metrics that the functions write in embedded metric format, for alarms.
