@@ -73,6 +73,11 @@ aws-short: ## The same with a few scenarios, on a port of its own
 	@printf '\n== AWS platform on an emulator\n'
 	PORT=4599 STACK=wovyr-short SHORT=1 localstack/aws-local.sh test
 
+.PHONY: aws-chaos
+aws-chaos: SEEDS := 3
+aws-chaos: ## Deploy likewise, and run executions of all sorts under faults for two minutes each of SEEDS (3) seeds from SEED (1) on
+	PORT=4598 STACK=wovyr-chaos localstack/aws-local.sh chaos -seed $(SEED) -seeds $(SEEDS) -minutes 2 -rate 0.15
+
 .PHONY: localstack-test
 localstack-test: ## Every scenario on a LocalStack that answers at AWS_ENDPOINT_URL (docs/local-aws.md)
 	EMULATOR=localstack AWS_ENDPOINT_URL=$${AWS_ENDPOINT_URL:-http://127.0.0.1:4566} localstack/aws-local.sh test

@@ -4,6 +4,7 @@
 #   localstack/aws-local.sh up      start the emulator (unless AWS_ENDPOINT_URL names one), deploy, say how to use it; again: deploy
 #                                   what has changed, while executions go on
 #   localstack/aws-local.sh test    up, run the scenarios (SHORT=1: a few of them), and end the emulator if it did not run before
+#   localstack/aws-local.sh chaos   up, run executions under faults (arguments go to the test: -seed 1 -seeds 3 -minutes 2 -rate 0.15), and end it likewise
 #   localstack/aws-local.sh down    end the emulator that up started, if it runs; it forgets everything
 #
 # STACK (wovyr) names the stack, PORT (4566) the emulator's port, EMULATOR (ministack or localstack) which one answers. Needed: Go, Node.js 20 or
@@ -136,6 +137,15 @@ test)
 	short=()
 	[ -z "${SHORT:-}" ] || short=(-short)
 	"${GO:-go}" test ./localstack/e2e -count=1 -v "${short[@]}" -args -stack "$stack" -emulator "$emulator" | grep -v '^=== '
+	if [ "$emulator" = ministack ]; then # whose functions are processes of this machine, which can reach a proxy and be killed
+		"${GO:-go}" test ./localstack/chaos -count=1 -v -short -args -stack "$stack" | grep -v '^=== '
+	fi
+	;;
+chaos)
+	trap '[ "$ours" = 0 ] || down' EXIT
+	up
+	cd "$root"
+	"${GO:-go}" test ./localstack/chaos -count=1 -v -timeout 0 -args -stack "$stack" "${@:2}" | grep -v '^=== '
 	;;
 down) down ;;
 *)
