@@ -63,7 +63,7 @@ func (s *Store) collected(ctx context.Context, prefix string) (bool, error) {
 		return false, unavailable("look for collectors", err)
 	}
 	for _, o := range out.Contents {
-		if time.Since(aws.ToTime(o.LastModified)) < stale {
+		if s.now().Sub(aws.ToTime(o.LastModified)) < stale {
 			return true, nil
 		}
 	}

@@ -24,18 +24,19 @@ type Store struct {
 	client *awss3.Client
 	bucket string
 	limit  int64
+	now    func() time.Time
 }
 
 var _ eventstore.PayloadStore = (*Store)(nil)
 
 // New returns a store on a bucket that exists, for payloads of up to eventstore.MaxPayload.
 func New(client *awss3.Client, bucket string) *Store {
-	return &Store{client: client, bucket: bucket, limit: eventstore.MaxPayload}
+	return &Store{client: client, bucket: bucket, limit: eventstore.MaxPayload, now: time.Now}
 }
 
 // Limited returns a store that takes payloads of at most limit bytes.
 func (s *Store) Limited(limit int64) *Store {
-	return &Store{client: s.client, bucket: s.bucket, limit: limit}
+	return &Store{client: s.client, bucket: s.bucket, limit: limit, now: s.now}
 }
 
 // small is the most bytes of a payload that is held in memory, and the size of the parts of a larger one.
