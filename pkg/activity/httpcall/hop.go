@@ -43,9 +43,31 @@ func (h *hop) roundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := h.next.RoundTrip(req)
+	res, err := h.next.RoundTrip(sentOnce(req))
 	done(res, err)
 	return res, err
+}
+
+// replayed are the headers by which net/http takes a request for one that it may send again by itself, when a connection that was used before ends without an
+// answer.
+var replayed = []string{"Idempotency-Key", "X-Idempotency-Key"}
+
+// sentOnce keeps net/http from that: one attempt of a step is one request, so that a step with `idempotent: false` has at most one effect and the history of any
+// other says how often it was asked for. The transport knows these headers by the letters of their names alone; to servers they are the same.
+func sentOnce(req *http.Request) *http.Request {
+	cloned := false
+	for _, name := range replayed {
+		values, there := req.Header[name]
+		if !there {
+			continue
+		}
+		if !cloned { // a transport must leave the request as it is
+			req, cloned = req.Clone(req.Context()), true
+		}
+		delete(req.Header, name)
+		req.Header[strings.ToLower(name)] = values
+	}
+	return req
 }
 
 // origin is where a URL leads: scheme, host and port.

@@ -3,6 +3,7 @@ package httpcall_test
 import (
 	"encoding/base64"
 	"io"
+	"log"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -167,6 +168,28 @@ func TestHeaders(t *testing.T) {
 		require.Equal(t, activity.CodeInput, e.Code, "%v", headers)
 	}
 	require.Empty(t, p.asked())
+}
+
+// TestAnAttemptIsOneRequest cuts a connection that was used before when a request has arrived: nothing sends it again but the step's own retry.
+func TestAnAttemptIsOneRequest(t *testing.T) {
+	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		cut := false
+		p := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
+			if cut {
+				panic(http.ErrAbortHandler)
+			}
+			fine(w, r)
+		})
+		p.Config.ErrorLog = log.New(io.Discard, "", 0)
+		c := caller(t, httpcall.Options{})
+		target := m{"url": p.URL, "method": "POST", "idempotency_key": header, "body": m{"n": 1}}
+		call(t, c, target)
+		require.Equal(t, "exec-1/charge", p.one(t).Header.Get(header))
+		cut = true
+		e, _ := fails(t, c, target)
+		require.True(t, e.Retryable)
+		require.Equal(t, "exec-1/charge", p.one(t).Header.Get(header))
+	}
 }
 
 func TestIdempotencyKey(t *testing.T) {
