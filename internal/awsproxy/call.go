@@ -81,7 +81,7 @@ func (c Call) items(body []byte) []Call {
 			Key, Item map[string]json.RawMessage
 		}
 	}
-	_ = json.Unmarshal(body, &in) // what cannot be read names nothing
+	_ = json.Unmarshal(body, &in)  // what cannot be read names nothing
 	if len(in.TransactItems) > 0 { // to AWS, each is the call that it would be alone
 		var out []Call
 		for _, one := range in.TransactItems {

@@ -79,6 +79,7 @@ func (r *run) all() {
 	require.NoError(r, err)
 	r.Cleanup(func() { require.NoError(r, detach(context.WithoutCancel(r.Context()))) })
 	r.stream = r.d.stream(r.T, r.seed)
+	bus := r.listen()
 	r.deploy()
 
 	length := time.Duration(*minutes * float64(time.Minute))
@@ -134,6 +135,7 @@ func (r *run) all() {
 	r.drained(ctx)
 	r.Logf("everything had ended %s after the last fault; %d messages were sent again from queues of dead letters", time.Since(still).Round(time.Second), r.moved)
 	r.check(poisoned)
+	r.announced(bus)
 }
 
 func counted(counts map[awsproxy.Fault]int) string {

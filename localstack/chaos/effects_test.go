@@ -26,12 +26,10 @@ type effects struct {
 	dice  *rand.Rand
 	done  map[string]int
 	calls map[string]int
-	// lost counts the effects whose answers were lost: HTTP itself sends a request again that has an idempotency key, without a new run.
-	lost map[string]int
 }
 
 func newEffects(t *testing.T, seed uint64, wire http.RoundTripper) *effects {
-	e := &effects{dice: rand.New(rand.NewPCG(seed, 2)), done: map[string]int{}, calls: map[string]int{}, lost: map[string]int{}, wire: wire, over: t.Context().Done()}
+	e := &effects{dice: rand.New(rand.NewPCG(seed, 2)), done: map[string]int{}, calls: map[string]int{}, wire: wire, over: t.Context().Done()}
 	e.Server = httptest.NewServer(e)
 	t.Cleanup(e.Close)
 	return e
@@ -56,9 +54,6 @@ func (e *effects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	refused := chance < 5 || r.URL.Path == "/busy" && calls <= 2
 	if !refused && r.URL.Path != "/refuse" {
 		e.done[key]++
-		if chance < 8 {
-			e.lost[key]++
-		}
 	}
 	e.mu.Unlock()
 	switch {
@@ -98,9 +93,9 @@ func (e *effects) answer(address string, n int) {
 	}
 }
 
-// counts returns how often each key took effect, and how often the answer to that was lost.
-func (e *effects) counts() (done, lost map[string]int) {
+// counts returns how often each key took effect.
+func (e *effects) counts() map[string]int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return maps.Clone(e.done), maps.Clone(e.lost)
+	return maps.Clone(e.done)
 }

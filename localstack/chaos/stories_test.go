@@ -98,12 +98,19 @@ steps:
 	{name: "cancelled", effects: 2, outcome: "cancelled, compensated", play: cancelled, steps: `
 steps:
   reserve: { http: { method: POST, url: 'URL/do', body: { n: 1 } }, RETRY, compensate: { http: { method: POST, url: 'URL/do', body: { n: -1 } }, RETRY } }
-  wait: { needs: [ reserve ], event: { type: Never, key: '${ execution.id }' } }
+  wait: { needs: [ reserve ], timer: { for: 7d } }
+`},
+	{name: "emitter", effects: 1, outcome: "completed", output: `3`, steps: `
+output: '${ steps.hear.output.data.n }'
+steps:
+  work: { http: { method: POST, url: 'URL/do', body: { n: 3 } }, RETRY }
+  tell: { emit: { type: Told, key: '${ execution.id }', data: { n: '${ steps.work.output.body.n }' } } }
+  hear: { event: { type: Told, key: '${ execution.id }' } }
 `},
 	{name: "once", steps: `
 steps:
-  a: { http: { method: POST, url: 'URL/do', body: { n: 1 } }, idempotent: false }
-  b: { needs: [ a ], http: { method: POST, url: 'URL/do', body: { n: 1 } }, idempotent: false }
+  a: { http: { method: POST, url: 'URL/do', body: { n: 1 } }, idempotent: false, retry: { attempts: 1 } }
+  b: { needs: [ a ], http: { method: POST, url: 'URL/do', body: { n: 1 } }, idempotent: false, retry: { attempts: 1 } }
 `},
 }
 
@@ -209,7 +216,7 @@ func signalled(a *actor) error {
 }
 
 func cancelled(a *actor) error {
-	if _, err := a.until("it waits for an event", func(e client.Execution) bool { return strings.Contains(strings.Join(e.Waiting, ","), "event") }); err != nil {
+	if _, err := a.until("it waits for its timer", func(e client.Execution) bool { return strings.Contains(strings.Join(e.Waiting, ","), "timer") }); err != nil {
 		return err
 	}
 	r := client.CancelRequest{ID: a.key + "/cancel", Mode: "compensated"}
