@@ -118,7 +118,7 @@ The AWS platform runs on this machine. In this folder:
   bin/wovyr start hello --input '{"name": "Ann"}' --wait
   bin/wovyr list
 
-After a change: localstack/aws-local.sh up, which deploys what has changed. Logs of the functions: bin/ministack-$PORT.log.
+After a change: localstack/aws-local.sh up, which deploys what has changed. The functions log to the emulator's CloudWatch Logs (aws logs tail).
 The end: localstack/aws-local.sh down, which forgets everything. docs/local-aws.md says what an emulator shows, and what it does not.
 TEXT
 }
