@@ -87,6 +87,9 @@ func TestClass(t *testing.T) {
 	require.JSONEq(t, `12`, string(e.Output), "%+v", e.Error)
 }
 
+// lacks is what emulators do not do of calls, which is not covered there.
+var lacks = map[string]string{"ministack": "a function hears its idempotency key: ministack hands no client context on"}
+
 // TestInvoke calls a function of another language in both ways: waiting for it, and letting it answer by the callback's address.
 func TestInvoke(t *testing.T) {
 	s := openShop(t)
@@ -110,9 +113,13 @@ func TestInvoke(t *testing.T) {
 			}
 		})
 	}
-	e := s.run(t, "told", input+"steps:\n  a: { function: { arn: '"+arn+"' }, with: { sku: '${ input.sku }' } }\noutput: '${ steps.a.output.quote }'", `{"sku":"tea"}`)
-	require.JSONEq(t, fmt.Sprintf("%q", e.ID+"/a"), string(e.Output), "the function was told the idempotency key of the step")
-	e = s.run(t, "nobody", input+"steps:\n  a: { function: { arn: '${ input.sku }' } }", fmt.Sprintf(`{"sku":%q}`, strings.Replace(arn, "Price", "Nobody", 1)))
+	if without := lacks[*emulator]; without != "" {
+		t.Log("not covered here: " + without)
+	} else {
+		e := s.run(t, "told", input+"steps:\n  a: { function: { arn: '"+arn+"' }, with: { sku: '${ input.sku }' } }\noutput: '${ steps.a.output.quote }'", `{"sku":"tea"}`)
+		require.JSONEq(t, fmt.Sprintf("%q", e.ID+"/a"), string(e.Output), "the function was told the idempotency key of the step")
+	}
+	e := s.run(t, "nobody", input+"steps:\n  a: { function: { arn: '${ input.sku }' } }", fmt.Sprintf(`{"sku":%q}`, strings.Replace(arn, "Price", "Nobody", 1)))
 	require.Equal(t, "lambda.not_found", e.Error.Code)
 }
 

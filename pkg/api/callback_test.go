@@ -134,7 +134,7 @@ func TestCallbackThatFails(t *testing.T) {
 	second := <-s.jobs
 	require.NotEqual(t, first.Token, second.Token)
 	require.Contains(t, []int{http.StatusAccepted, http.StatusConflict}, first.answer(t, `{"output": {"paid": 1}}`), "it is too late for that, and harmless")
-	require.Equal(t, http.StatusAccepted, second.answer(t, `{"error": {"code": "pay.declined", "category": "activity", "message": "no cover"}}`))
+	require.Equal(t, http.StatusAccepted, second.answer(t, `{"error": {"code": "pay.declined", "message": "no cover"}}`))
 	e = ended(t, c, e.ID)
 	require.Equal(t, "failed", e.Outcome)
 	require.Equal(t, "pay.declined", e.Error.Code)

@@ -247,9 +247,13 @@ func (s *Server) callback(r *http.Request) (answer, error) {
 	return s.hand(r, stream, result)
 }
 
+// checkError refuses an error that no activity could have; one that names no category is the activity's own, as that of a program is.
 func checkError(e *workflow.Error) error {
+	if e.Category == "" {
+		e.Category = workflow.CategoryActivity
+	}
 	if e.Code == "" || !e.Category.Valid() {
-		return problem(http.StatusBadRequest, "body", "error needs a code and a category", "category is activity, workflow, infrastructure or external")
+		return problem(http.StatusBadRequest, "body", "error needs a code, and no other category than there are", "category is activity (the default), workflow, infrastructure or external")
 	}
 	return nil
 }
