@@ -9,6 +9,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
+	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/workflow"
@@ -47,19 +48,21 @@ type links struct {
 	tokens *tokenKey
 }
 
-// Callback implements worker.Links. Both are empty if the key cannot be read: then the activity's input is not complete, and it fails.
-func (l *links) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+// CodeCallback is the code of a call that was not made, because no address could be made at which it would be answered.
+const CodeCallback = "callback.unavailable"
+
+// Callback implements worker.Links. Without its key the attempt fails for now, and is tried again.
+func (l *links) Callback(ctx context.Context, s eventstore.Stream, ref workflow.AttemptRef) (url, token string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	tokens, err := l.tokens.get(ctx)
-	if err != nil {
-		return "", ""
+	if err == nil {
+		token, err = tokens.Sign(s, ref)
 	}
-	token, err := tokens.Sign(s, ref)
 	if err != nil {
-		return "", ""
+		return "", "", activity.Unavailable(CodeCallback, "no address of a callback can be made: %v", err)
 	}
-	return worker.CallbackAddress(l.base, token), token
+	return worker.CallbackAddress(l.base, token), token, nil
 }
 
 // Task implements worker.Links.
@@ -103,11 +106,14 @@ func (i *issued) hold(s eventstore.Stream, ref workflow.AttemptRef, c *callback)
 }
 
 // Callback implements worker.Links.
-func (i *issued) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
+func (i *issued) Callback(_ context.Context, s eventstore.Stream, ref workflow.AttemptRef) (url, token string, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	c := i.came[issue{s, ref}]
-	return c.URL, c.Token
+	c, came := i.came[issue{s, ref}]
+	if !came {
+		return "", "", activity.Unavailable(CodeCallback, "no address of a callback came with the task")
+	}
+	return c.URL, c.Token, nil
 }
 
 // Task implements worker.Links.

@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,7 +29,7 @@ func (t *tasks) Send(ctx context.Context, list ...worker.Task) error {
 		if _, ok := t.queues[task.Class]; !ok {
 			return &UnknownClassError{Class: task.Class, Known: slices.Sorted(maps.Keys(t.queues))}
 		}
-		answer, err := t.answerOf(task)
+		answer, err := t.answerOf(ctx, task)
 		if err != nil {
 			return err
 		}
@@ -54,13 +53,13 @@ func (t *tasks) Send(ctx context.Context, list ...worker.Task) error {
 }
 
 // answerOf is the callback of a task whose worker may not read the key that signs it; nil if it has none.
-func (t *tasks) answerOf(task worker.Task) (*callback, error) {
+func (t *tasks) answerOf(ctx context.Context, task worker.Task) (*callback, error) {
 	if !sealed(task.Class) || task.Command == nil || !task.Command.Callback {
 		return nil, nil
 	}
-	url, token := t.links.Callback(task.Stream, task.AttemptRef)
-	if token == "" {
-		return nil, passing("sign a callback", errors.New("the key of tokens cannot be read"))
+	url, token, err := t.links.Callback(ctx, task.Stream, task.AttemptRef)
+	if err != nil {
+		return nil, passing("sign a callback", err)
 	}
 	return &callback{url, token}, nil
 }

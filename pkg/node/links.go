@@ -24,12 +24,11 @@ type links struct {
 func (l *links) get(context.Context) (worker.Tokens, error) { return l.tokens, nil }
 
 // Callback implements worker.Links.
-func (l *links) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
-	token, err := l.tokens.Sign(s, ref)
-	if err != nil {
-		return "", ""
+func (l *links) Callback(_ context.Context, s eventstore.Stream, ref workflow.AttemptRef) (url, token string, err error) {
+	if token, err = l.tokens.Sign(s, ref); err != nil {
+		return "", "", err
 	}
-	return worker.CallbackAddress(l.base, token), token
+	return worker.CallbackAddress(l.base, token), token, nil
 }
 
 // Task implements worker.Links.

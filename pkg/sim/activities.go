@@ -146,12 +146,9 @@ var tokens = worker.Tokens{Key: []byte("the key of the simulation, 32 bytes")}
 type links struct{}
 
 // Callback implements worker.Links.
-func (links) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
-	token, err := tokens.Sign(s, ref)
-	if err != nil {
-		panic(err) // the key is there
-	}
-	return "sim://callback", token
+func (links) Callback(_ context.Context, s eventstore.Stream, ref workflow.AttemptRef) (url, token string, err error) {
+	token, err = tokens.Sign(s, ref)
+	return "sim://callback", token, err
 }
 
 // Task implements worker.Links.

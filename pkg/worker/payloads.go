@@ -27,8 +27,9 @@ type Secrets interface {
 
 // Links makes the addresses and tokens that people and services answer at.
 type Links interface {
-	// Callback is where the answer of a call comes in, and the token that proves who sends it.
-	Callback(s eventstore.Stream, ref workflow.AttemptRef) (url, token string)
+	// Callback is where the answer of a call comes in, and the token that proves who sends it. An error fails the attempt: a call that nobody can answer
+	// must not be made.
+	Callback(ctx context.Context, s eventstore.Stream, ref workflow.AttemptRef) (url, token string, err error)
 	// Task is where a person decides.
 	Task(s eventstore.Stream, step string) string
 }
@@ -94,7 +95,11 @@ func (w *Worker) resolve(ctx context.Context, s eventstore.Stream, cmd workflow.
 				return expr.OfString(v), err == nil
 			}, nil), true
 		}
-		return w.link(s, cmd, root)
+		b, known, err := w.link(ctx, s, cmd, root)
+		if err != nil {
+			unresolved = err
+		}
+		return b, known
 	})
 	if err != nil && unresolved != nil {
 		return nil, unresolved
@@ -166,19 +171,22 @@ func (w *Worker) reference(ctx context.Context, s eventstore.Stream, cmd workflo
 }
 
 // link binds the addresses that people and services answer at.
-func (w *Worker) link(s eventstore.Stream, cmd workflow.RunActivity, root string) (expr.Binding, bool) {
+func (w *Worker) link(ctx context.Context, s eventstore.Stream, cmd workflow.RunActivity, root string) (b expr.Binding, known bool, err error) {
 	if w.Links == nil {
-		return expr.Binding{}, false
+		return b, false, nil
 	}
 	switch root {
 	case "callback":
-		url, token := w.Links.Callback(s, cmd.AttemptRef)
-		return fields(map[string]string{"url": url, "token": token}), true
+		url, token, err := w.Links.Callback(ctx, s, cmd.AttemptRef)
+		if err != nil {
+			return b, false, err
+		}
+		return fields(map[string]string{"url": url, "token": token}), true, nil
 	case "task":
 		step := strings.TrimSuffix(cmd.Step, "!notify")
-		return fields(map[string]string{"url": w.Links.Task(s, step), "id": s.ID + "/" + step}), true
+		return fields(map[string]string{"url": w.Links.Task(s, step), "id": s.ID + "/" + step}), true, nil
 	}
-	return expr.Binding{}, false
+	return b, false, nil
 }
 
 func fields(values map[string]string) expr.Binding {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"encoding/base64"
 	"strings"
 	"testing"
@@ -62,12 +63,9 @@ func TestForgedTokens(t *testing.T) {
 // rigLinks gives tokens of the key.
 type rigLinks struct{}
 
-func (rigLinks) Callback(s eventstore.Stream, ref workflow.AttemptRef) (string, string) {
-	token, err := key.Sign(s, ref)
-	if err != nil {
-		panic(err) // plain names always sign
-	}
-	return "https://here/callbacks", token
+func (rigLinks) Callback(_ context.Context, s eventstore.Stream, ref workflow.AttemptRef) (url, token string, err error) {
+	token, err = key.Sign(s, ref)
+	return "https://here/callbacks", token, err
 }
 
 func (rigLinks) Task(eventstore.Stream, string) string { return "" }
