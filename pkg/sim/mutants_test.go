@@ -39,6 +39,7 @@ var mutants = map[worker.Mutant]hunt{
 	worker.ForgetNotice:      {"heavy", []string{"parent", "family"}},
 	worker.ForgetContinue:    {"unswept", []string{"bulky"}},
 	worker.SkipBefore:        {"heavy", []string{"burst"}},
+	worker.StartAnew:         {"heavy", []string{"triggers"}},
 	worker.ForgetHold:        {"heavy", []string{"parcels", "volumes"}},
 }
 

@@ -109,6 +109,20 @@ steps:
   b: { needs: [p], function: outside, ` + patient + ` }
   q: { needs: [b], emit: { type: Ping, key: execution.id, data: { n: 2 } } }
   c: { needs: [w, q, k], function: f, ` + patient + ` }`},
+	// What it emits starts another workflow, once: it hears from that, and then nothing more.
+	{name: "triggers", outcomes: []string{"completed"}, children: []string{`
+dsl: wovyr/v1
+name: triggered
+triggers: [ { event: { type: Ask, match: event.data.n == 1, input: { of: '${ event.key }', n: '${ event.data.n }' } } } ]
+steps:
+  x: { function: f, ` + patient + ` }
+  tell: { needs: [ { x: ended } ], emit: { type: Answer, key: input.of, data: { n: '${ input.n }' } } }`}, text: `
+steps:
+  ask: { emit: { type: Ask, key: execution.id, data: { n: 1 } } }
+  beside: { emit: { type: Ask, key: execution.id, data: { n: 2 } } }
+  one: { needs: [ask], event: { type: Answer, key: execution.id } }
+  more: { needs: [one], race: { again: { steps: { e: { event: { type: Answer, key: execution.id } } } }, late: { steps: { t: { timer: { for: 2h } } } } } }
+  twice: { needs: [more], when: steps.more.output.winner == "again", fail: { code: twice } }`},
 	{name: "anykey", outside: []sim.Outside{event("Loose", ""), event("Loose", ""), event("Loose", "")}, text: `
 steps:
   one: { event: { type: Loose } }

@@ -157,6 +157,11 @@ func (w *world) deploy() error {
 				return fmt.Errorf("sim: %s: %w", def.Name, err)
 			}
 			w.workflows = append(w.workflows, def.Name)
+			for _, s := range worker.Subscriptions(tenant, def) {
+				if err := w.store.Subscribe(context.Background(), s); err != nil {
+					return fmt.Errorf("sim: %s: %w", def.Name, err)
+				}
+			}
 			for version := range byte(versions) {
 				d := eventstore.Definition{Tenant: tenant, Workflow: def.Name, Version: uint64(version) + 1, Bytes: text, Hash: eventstore.Hash{version + 1}}
 				if err := w.store.PutDefinition(context.Background(), d); err != nil {

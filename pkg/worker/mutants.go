@@ -42,6 +42,8 @@ const (
 	ForgetContinue Mutant = "rest of a decision forgotten"
 	// SkipBefore takes an event found among those of all keys although an earlier one of its key is there (point 12).
 	SkipBefore Mutant = "event passed over"
+	// StartAnew starts an execution each time that an event is passed on, not once for each event (point 5).
+	StartAnew Mutant = "event starts twice"
 	// ForgetHold takes references to payloads of others without holding them (point 10).
 	ForgetHold Mutant = "payloads of others not held"
 )
@@ -49,5 +51,5 @@ const (
 // Mutants lists them.
 var Mutants = []Mutant{
 	AcknowledgeGuard, NotRevoked, ExpireAtOnce, DecideAnew, CancelNobody, CarryEvent, DispatchFirst, AnyFence, DropEarly, PutBackAtOnce,
-	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue, ForgetHold, SkipBefore,
+	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue, ForgetHold, SkipBefore, StartAnew,
 }

@@ -56,15 +56,21 @@ func subscriptionOf(tenant, name string, t *workflow.Trigger) (eventstore.Subscr
 	return s, true
 }
 
+// Subscriptions are those that the triggers of a definition need in the store, beside the definition.
+func Subscriptions(tenant string, def *workflow.Definition) (list []eventstore.Subscription) {
+	for i := range def.Triggers {
+		if s, ok := subscriptionOf(tenant, def.Name, &def.Triggers[i]); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // listen subscribes to what triggers of a definition wait for. It comes before the definition is stored: a version that is there is heard of.
 func (w *Worker) listen(ctx context.Context, tenant string, def *workflow.Definition) error {
-	for i := range def.Triggers {
-		s, ok := subscriptionOf(tenant, def.Name, &def.Triggers[i])
-		if !ok {
-			continue
-		}
+	for _, s := range Subscriptions(tenant, def) {
 		if err := w.Store.Subscribe(ctx, s); err != nil {
-			return fmt.Errorf("worker: trigger %d of %s: %w", i+1, def.Name, err)
+			return fmt.Errorf("worker: triggers of %s: %w", def.Name, err)
 		}
 	}
 	return nil
@@ -198,6 +204,9 @@ func (w *Worker) fire(ctx context.Context, tenant string, names []string, e Even
 // fireOne starts an execution of a workflow by the first of its triggers that an event matches: once for each event.
 func (w *Worker) fireOne(ctx context.Context, tenant, name string, e Event, from *sender) (started bool, err error) {
 	r := StartRequest{Tenant: tenant, Workflow: name, Key: "event/" + e.Source + "/" + e.ID, By: cut("event/"+e.Source, eventstore.MaxName), triggered: true}
+	if mutated(StartAnew) {
+		r.Key = ""
+	}
 	to, id, err := w.meant(ctx, r)
 	if err != nil || to == nil {
 		return false, err
