@@ -35,6 +35,8 @@ type Server struct {
 	Principal string
 	// Kinds is what the workers behind this server can run, for warnings at a deploy; nil: it is not known here.
 	Kinds *activity.Registry
+	// Secrets lists the secrets that these workers can have, likewise; nil: it is not known here.
+	Secrets func() ([]string, error)
 	// Misfits says what of a workflow can never run where this server's executions run: a document with such findings is refused. Nil: nothing is known.
 	Misfits func(file string, def *workflow.Definition) []dsl.Diagnostic
 	// Tokens gives what checks the tokens that answers of callbacks come with.

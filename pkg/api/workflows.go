@@ -48,6 +48,13 @@ func (s *Server) deploy(r *http.Request) (answer, error) {
 	if s.Kinds != nil {
 		diagnostics = append(diagnostics, Unregistered(r.Context(), file, def, s.Kinds)...)
 	}
+	if s.Secrets != nil {
+		unnamed, err := Unnamed(file, def, s.Secrets)
+		if err != nil {
+			return answer{}, err
+		}
+		diagnostics = append(diagnostics, unnamed...)
+	}
 	if len(diagnostics) > 0 {
 		if out.Diagnostics, err = json.Marshal(diagnostics); err != nil {
 			return answer{}, err

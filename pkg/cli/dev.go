@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/node"
 	"github.com/wovyr/wovyr/pkg/project"
 )
@@ -60,7 +59,11 @@ func (d *dev) run(ctx context.Context, files []string) error {
 		return err
 	}
 	for _, doc := range docs {
-		warnAbsent(d.env, doc, api.Unregistered(ctx, doc.file, doc.definition, n.Kinds))
+		missing, err := absent(ctx, doc, n.Kinds, n.Secrets)
+		if err != nil {
+			return err
+		}
+		warnAbsent(d.env, doc, missing)
 		deployed, fresh, err := n.Worker.Deploy(ctx, node.Tenant, doc.definition)
 		if err != nil {
 			return ofStore(err)

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/dsl"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -42,7 +46,18 @@ func open(env Environment, name string) document {
 	return d
 }
 
-// warnAbsent shows what a document calls that is not there where it runs.
+// absent finds what a document calls or names that is not there where it runs.
+func absent(ctx context.Context, d document, kinds *activity.Registry, secrets func() ([]string, error)) ([]dsl.Diagnostic, error) {
+	unnamed, err := api.Unnamed(d.file, d.definition, secrets)
+	if err != nil {
+		return nil, err
+	}
+	found := append(api.Unregistered(ctx, d.file, d.definition, kinds), unnamed...)
+	slices.SortStableFunc(found, func(a, b dsl.Diagnostic) int { return cmp.Compare(a.Line, b.Line) })
+	return found, nil
+}
+
+// warnAbsent shows what a document calls or names that is not there where it runs.
 func warnAbsent(env Environment, d document, found []dsl.Diagnostic) {
 	d.diagnostics = found
 	_ = printDiagnostics(env.Err, d, env.ErrColour) // standard error

@@ -176,7 +176,11 @@ func dataFlag(data string) string {
 func (r *run) follow(ctx context.Context, n *node.Node, docs []document, input workflow.Value, plan map[string]workflow.TaskDecision) (*client.Execution, error) {
 	var now uint64 // the version that the first file is
 	for i, d := range docs {
-		warnAbsent(r.env, d, api.Unregistered(ctx, d.file, d.definition, n.Kinds))
+		missing, err := absent(ctx, d, n.Kinds, n.Secrets)
+		if err != nil {
+			return nil, err
+		}
+		warnAbsent(r.env, d, missing)
 		deployed, _, err := n.Worker.Deploy(ctx, node.Tenant, d.definition)
 		if err != nil {
 			return nil, ofStore(err)

@@ -12,17 +12,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wovyr/wovyr/pkg/activity"
+	"github.com/wovyr/wovyr/pkg/activity/builtin"
 	"github.com/wovyr/wovyr/pkg/activity/script"
 	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/aws/fit"
 	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/dsl"
+	"github.com/wovyr/wovyr/pkg/project"
 )
 
 type validate struct {
 	env    Environment
 	output string
 	strict bool
+	here   bool
 	target string
 }
 
@@ -38,6 +41,10 @@ standard input.
 
 Errors refuse a document. Warnings do not: the document is accepted, but it
 probably does not do what you mean; with --strict they refuse it too.
+
+With --here it warns, too, of what this folder's project does not have: functions
+that neither wovyr.yaml nor this program names, kinds that nothing here runs, and
+secrets that have no place. Values of secrets are not read.
 
 With --target aws, what can never run on AWS is an error too, as it is when the
 document is deployed there: above all a step whose timeout is longer than a
@@ -68,7 +75,7 @@ With --output json, standard output holds one object:
     } ]
   }`,
 		Example: `  wovyr validate order.yaml
-  wovyr validate --strict workflows/*.yaml
+  wovyr validate --strict --here workflows/*.yaml
   wovyr validate --target aws order.yaml
   generate-workflow | wovyr validate -
   wovyr validate -o json order.yaml | jq '.files[].diagnostics[].code'`,
@@ -85,6 +92,7 @@ With --output json, standard output holds one object:
 		RunE:              func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	outputFlag(c, &v.output, []string{"text", "json"})
+	c.Flags().BoolVar(&v.here, "here", false, "warn of functions, kinds and secrets that this folder's project does not have")
 	c.Flags().BoolVar(&v.strict, "strict", false, "refuse documents with warnings too")
 	c.Flags().StringVar(&v.target, "target", "local", "where the documents are to run: local or aws")
 	return c
@@ -109,12 +117,18 @@ type fileReport struct {
 
 func (v *validate) run(ctx context.Context, names []string) error {
 	result := report{Valid: true}
-	kinds := activity.NewRegistry()
-	kinds.MustAdd(script.New(script.Options{Dir: "."}))
+	missing, err := v.missing()
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
 		d := open(v.env, name)
 		if d.definition != nil {
-			d.diagnostics = append(d.diagnostics, api.Unfit(ctx, d.file, d.definition, kinds)...)
+			found, err := missing(ctx, d)
+			if err != nil {
+				return err
+			}
+			d.diagnostics = append(d.diagnostics, found...)
 			if v.target == "aws" {
 				if misfits := fit.Check(stack.Deployment{Unknown: true}, d.file, d.definition); len(misfits) > 0 {
 					d.definition, d.diagnostics = nil, append(d.diagnostics, misfits...)
@@ -138,6 +152,32 @@ func (v *validate) run(ctx context.Context, names []string) error {
 		return errRefused
 	}
 	return nil
+}
+
+// missing is what looks for calls that cannot run: with --here, for all that the project of this folder does not have.
+func (v *validate) missing() (func(context.Context, document) ([]dsl.Diagnostic, error), error) {
+	if !v.here {
+		kinds := activity.NewRegistry()
+		kinds.MustAdd(script.New(script.Options{Dir: "."}))
+		return func(ctx context.Context, d document) ([]dsl.Diagnostic, error) {
+			return api.Unfit(ctx, d.file, d.definition, kinds), nil
+		}, nil
+	}
+	p, err := project.Load(".")
+	if err != nil {
+		return nil, err
+	}
+	guard, err := p.Guard()
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := builtin.Registry(builtin.Options{Guard: guard, Dir: p.Dir()})
+	if err == nil {
+		err = errors.Join(kinds.Functions.Add(v.env.Functions...), p.Register(kinds.Functions))
+	}
+	return func(ctx context.Context, d document) ([]dsl.Diagnostic, error) {
+		return absent(ctx, d, kinds, p.SecretNames)
+	}, err
 }
 
 // check counts one document into the result.

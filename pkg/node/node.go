@@ -51,6 +51,8 @@ type Node struct {
 
 	// Kinds is what its workers can run.
 	Kinds *activity.Registry
+	// Secrets lists the secrets that they can have, by their names.
+	Secrets func() ([]string, error)
 
 	data     string
 	listener net.Listener
@@ -115,9 +117,9 @@ func Open(o Options) (*Node, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("node: listen: %w", err), platform.Store.Close())
 	}
-	n := &Node{Platform: platform, URL: "http://" + listener.Addr().String(), Kinds: kinds, data: o.Data, listener: listener}
+	n := &Node{Platform: platform, URL: "http://" + listener.Addr().String(), Kinds: kinds, Secrets: o.Project.SecretNames, data: o.Data, listener: listener}
 	links.base = n.URL
-	a := &api.Server{Worker: platform.Worker, Ask: platform.Ask, Watch: platform.Watch, Tenant: Tenant, Tokens: links.get, Kinds: kinds, Log: o.Log}
+	a := &api.Server{Worker: platform.Worker, Ask: platform.Ask, Watch: platform.Watch, Tenant: Tenant, Tokens: links.get, Kinds: kinds, Secrets: n.Secrets, Log: o.Log}
 	n.server = &http.Server{Handler: local.OnlyFromHere(a.Handler()), ReadHeaderTimeout: 10 * time.Second}
 	if o.Log != nil {
 		n.server.ErrorLog = slog.NewLogLogger(o.Log.Handler(), slog.LevelError)

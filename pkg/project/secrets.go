@@ -107,6 +107,18 @@ func (p *Project) path(file, otherwise string) string {
 	return filepath.Join(p.dir, file)
 }
 
+// SecretNames lists the secrets of the project, sorted: those under secrets, whether their places have values or not, and those of the
+// encrypted file.
+func (p *Project) SecretNames() ([]string, error) {
+	names, err := p.Encrypted().Names()
+	if err != nil {
+		return nil, err
+	}
+	names = append(names, slices.Collect(maps.Keys(p.Secrets))...)
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
 // SecretProvider returns a provider of the project's secrets: those under secrets, each from its place, and those of the encrypted file. places
 // are further ones that this process can read, by their words; without them, secrets that are there cannot be had.
 func (p *Project) SecretProvider(places map[string]secret.Provider) secret.Provider {
@@ -142,16 +154,13 @@ func (v *provider) Get(ctx context.Context, r secret.Ref) (string, error) {
 
 // unnamed looks a secret up in the encrypted file, whose names need not be named again.
 func (v *provider) unnamed(ctx context.Context, r secret.Ref) (string, error) {
-	file := v.project.Encrypted()
-	names, err := file.Names()
+	names, err := v.project.SecretNames()
 	if err != nil {
 		return "", workflow.Errorf(secret.CodeMissing, workflow.CategoryInfrastructure, "secret %q cannot be read: %v", r.Name, err)
 	}
 	if slices.Contains(names, r.Name) {
-		return file.Get(ctx, r)
+		return v.project.Encrypted().Get(ctx, r)
 	}
-	names = append(names, slices.Collect(maps.Keys(v.project.Secrets))...)
-	slices.Sort(names)
 	have := "there are none"
 	if len(names) > 0 {
 		have = "there are " + strings.Join(names, ", ")
