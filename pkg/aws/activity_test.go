@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/eventstore/dynamodb/schema"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -222,4 +225,49 @@ func TestTasksThatFail(t *testing.T) {
 	require.Equal(t, 1, handle(own, "poison", 1, nil), "its role could not bury it")
 	require.Zero(t, handle(r.Platform, "poison", 1, nil))
 	require.Contains(t, letters(), "tasks unreadable ")
+}
+
+// TestATaskOfWeeksAgo sends a task again whose claim is long gone, as an operator may who redrives the dead letters of a queue again and again: what is
+// done is not done twice, and what is not comes from the sweep.
+func TestATaskOfWeeksAgo(t *testing.T) {
+	r := newRig(t)
+	calls := 0
+	r.function("work", func(context.Context, map[string]any) (any, error) { calls++; return nil, nil })
+	r.deploy(oneStep)
+	done := r.start("one", "{}")
+	e := r.receive(r.tasksQueue(), 1)
+	answer, err := r.Activity(t.Context(), e)
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Equal(t, 1, calls)
+	r.start("one", "{}")
+	open := r.receive(r.tasksQueue(), 1)
+
+	r.clock.move(r.Worker.Limits.ClaimLife + time.Hour)
+	items, err := awsdynamodb.NewFromConfig(r.cfg).Scan(t.Context(), &awsdynamodb.ScanInput{TableName: &r.config.HistoryTable})
+	require.NoError(t, err)
+	for _, i := range items.Items { // as their time to live does
+		if p := i[schema.Partition].(*types.AttributeValueMemberS).Value; strings.HasPrefix(p, schema.ClaimPartition) {
+			_, err := awsdynamodb.NewFromConfig(r.cfg).DeleteItem(t.Context(), &awsdynamodb.DeleteItemInput{TableName: &r.config.HistoryTable,
+				Key: map[string]types.AttributeValue{schema.Partition: i[schema.Partition], schema.Sort: i[schema.Sort]}})
+			require.NoError(t, err)
+		}
+	}
+	class := r.config
+	class.Commits = false
+	for _, p := range []*Platform{r.Platform, r.open(class)} {
+		answer, err = p.Activity(t.Context(), e)
+		require.NoError(t, err)
+		require.Empty(t, answer.BatchItemFailures)
+		require.Equal(t, 1, calls, "it was done weeks ago")
+	}
+	require.NoError(t, r.Store.Purge(t.Context(), eventstore.Stream{Tenant: testTenant, ID: done}))
+	answer, err = r.Activity(t.Context(), e)
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Equal(t, 1, calls, "and its execution is gone")
+	answer, err = r.Activity(t.Context(), open)
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Equal(t, 2, calls, "what is still to do is done, however late")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/wovyr/wovyr/internal/emulator"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/worker/machine"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -25,7 +26,7 @@ func TestTasksAreFairBetweenTenants(t *testing.T) {
 	}{"several tenants": {"several", true, 2}, "one": {"one", false, 0}} {
 		t.Run(name, func(t *testing.T) {
 			url := newQueue(t, client, "tasks-"+tc.queue, false, time.Minute)
-			tasks := &tasks{fair: tc.fair, queues: map[string]queue{"default": {client, url}}}
+			tasks := &tasks{clock: machine.Clock{}, fair: tc.fair, queues: map[string]queue{"default": {client, url}}}
 			var list []worker.Task
 			for _, tenant := range []string{"acme", "acme", "globex"} {
 				list = append(list, worker.Task{Class: "default", Stream: eventstore.Stream{Tenant: tenant, ID: "e"}, ID: tenant, AttemptRef: workflow.AttemptRef{Step: "s", Attempt: 1}})

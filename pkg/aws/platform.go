@@ -114,7 +114,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	p.bodies = bodies{payloads}
 	p.inbox = &inbox{queue{queues, c.InboxQueue}, p.bodies}
 	p.incoming, p.unpublished = queue{queues, c.EventsQueue}, queue{queues, c.UnpublishedQueue}
-	p.tasks = &tasks{queues: map[string]queue{}, fair: c.TenantClaim != "", bodies: p.bodies}
+	p.tasks = &tasks{queues: map[string]queue{}, fair: c.TenantClaim != "", bodies: p.bodies, clock: machine.Clock{}}
 	for class, url := range c.TasksQueues { // order-free: a map again
 		p.tasks.queues[class] = queue{queues, url}
 	}

@@ -94,7 +94,7 @@ func (r *rig) open(c Config) *Platform {
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), r.wire.install)
 	p, err := New(context.Background(), c, Options{SDK: &cfg, Activities: r.kinds, Log: slog.New(slog.DiscardHandler), Metrics: &r.written})
 	require.NoError(r, err)
-	p.Worker.Clock, p.timers.clock = r.clock, r.clock
+	p.Worker.Clock, p.timers.clock, p.tasks.clock = r.clock, r.clock, r.clock
 	return p
 }
 

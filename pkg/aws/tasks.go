@@ -20,15 +20,18 @@ type tasks struct {
 	fair bool
 	bodies
 	links worker.Links
+	clock worker.Clock
 }
 
 // Send implements worker.Tasks. A class without a queue is an *UnknownClassError.
 func (t *tasks) Send(ctx context.Context, list ...worker.Task) error {
 	byClass := map[string][]types.SendMessageBatchRequestEntry{}
+	now := t.clock.Now()
 	for _, task := range list {
 		if _, ok := t.queues[task.Class]; !ok {
 			return &UnknownClassError{Class: task.Class, Known: slices.Sorted(maps.Keys(t.queues))}
 		}
+		task.Sent = now
 		answer, err := t.answerOf(ctx, task)
 		if err != nil {
 			return err

@@ -390,6 +390,10 @@ func TestArchivedBeforeItIsRemoved(t *testing.T) {
 	require.NoError(t, r.inbox.Send(t.Context(), r.lateMessage(s, workflow.Tick{})))
 	require.NoError(t, r.tasks.Send(t.Context(), r.lateTask(s)))
 	r.work()
+	for _, queue := range []string{r.config.InboxQueue, r.tasksQueue()} {
+		visible, hidden := r.waiting(queue)
+		require.Zero(t, visible+hidden, "nothing comes again and again for what is gone")
+	}
 	head, err = r.Store.Head(t.Context(), s)
 	require.NoError(t, err)
 	require.Zero(t, head)

@@ -82,6 +82,8 @@ type Task struct {
 	Class string
 	// Command is the attempt as it was committed, or nil: for DefaultClass a queue may leave it out, and then it is read from the history.
 	Command *workflow.RunActivity
+	// Sent is when it was sent, in nanoseconds; 0 where the queue loses what is not soon handled, so that no task is old.
+	Sent int64
 }
 
 // Delivery is one receive of a task.

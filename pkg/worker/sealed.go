@@ -21,6 +21,9 @@ func (w *Worker) runSealed(ctx context.Context, d Delivery) Answer {
 	if d.Command == nil {
 		return again(w.Limits.Retry, errNoCommand)
 	}
+	if w.old(d.Task) {
+		return done() // if the attempt is open still, the sweep sends a new task
+	}
 	cmd := *d.Command
 	claim, mine, err := w.claimSealed(ctx, d, cmd)
 	switch {

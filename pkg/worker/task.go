@@ -23,7 +23,7 @@ func (w *Worker) HandleTask(ctx context.Context, d Delivery) (a Answer) {
 	if !w.Commits {
 		return w.runSealed(ctx, d)
 	}
-	if cmd := d.Command; cmd != nil && claims(*cmd) {
+	if cmd := d.Command; cmd != nil && claims(*cmd) && !w.old(d.Task) {
 		// Who wins the claim of a scheduled attempt need not look at the history: whoever ends it otherwise takes the claim first.
 		claim, mine, err := w.claim(ctx, d, *cmd)
 		if err != nil {
@@ -67,6 +67,12 @@ func (w *Worker) HandleTask(ctx context.Context, d Delivery) (a Answer) {
 		}
 		open = false // the claim may be that of an attempt which has long been decided
 	}
+}
+
+// old reports whether a task has been under way for so long that claims of its time may be gone, by their own end or with their execution, as when an
+// operator sends dead letters of a queue again after weeks: that nobody holds a claim says nothing then.
+func (w *Worker) old(t Task) bool {
+	return t.Sent > 0 && w.Clock.Now()-t.Sent > int64(w.Limits.ClaimLife)/2
 }
 
 // claims reports whether an attempt is claimed before it runs; `idempotent: true` saves that.
