@@ -124,10 +124,10 @@ type StartRequest struct {
 // Signal is an event for one execution, or for whoever waits for its type and key.
 type Signal struct {
 	// ID makes a repeat harmless; empty: the server makes one.
-	ID     string          `json:"id,omitempty"`
-	Type   string          `json:"type"`
-	Key    string          `json:"key,omitempty"`
-	Source string          `json:"source,omitempty"`
+	ID     string `json:"id,omitempty"`
+	Type   string `json:"type"`
+	Key    string `json:"key,omitempty"`
+	Source string `json:"source,omitempty"`
 	// From is how the event came, for steps that wait for it `from` bus, webhook, queue or file; empty: bus, and for a signal to one execution nothing.
 	From string          `json:"from,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
