@@ -19,8 +19,8 @@ import (
 	"github.com/wovyr/wovyr/pkg/workflow/codec"
 )
 
-// detailTypes are the lifecycle events that go out, with the detail-type that subscribers match. Those of single steps do not: a deployment
-// would pay for an event a transition.
+// detailTypes are the lifecycle events that go out, with the detail-type that subscribers match. Of single steps only the rare one does that tells
+// of a recovery: a deployment would pay for an event a transition.
 var detailTypes = map[workflow.EventType]string{
 	workflow.TypeWorkflowStarted:       "Execution Started",
 	workflow.TypeWorkflowCompleted:     "Execution Completed",
@@ -28,6 +28,7 @@ var detailTypes = map[workflow.EventType]string{
 	workflow.TypeWorkflowCancelled:     "Execution Cancelled",
 	workflow.TypeCompensationStarted:   "Execution Compensating",
 	workflow.TypeCompensationCompleted: "Execution Compensated",
+	workflow.TypeLeaseExpired:          "Attempt Lost",
 }
 
 // announces implements worker.Worker.Announces.
@@ -46,7 +47,9 @@ type Detail struct {
 	At          string `json:"at"`
 	Correlation string `json:"correlation_id,omitempty"`
 	// Type is that of an emitted event whose type is too long for a detail-type: such an event goes out as DetailEvent.
-	Type  string          `json:"type,omitempty"`
+	Type string `json:"type,omitempty"`
+	// Step is whose attempt was lost.
+	Step  string          `json:"step,omitempty"`
 	Key   string          `json:"key,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
 	Error *workflow.Error `json:"error,omitempty"`
@@ -137,6 +140,8 @@ func (p *Platform) announcement(change dynamodb.Change) (announcement, error) {
 			if len(e.Data.Holes) == 0 {
 				d.Data = json.RawMessage(e.Data.JSON)
 			}
+		case workflow.LeaseExpired:
+			d.Step = e.Step
 		case workflow.WorkflowFailed:
 			d.Error = e.Error
 		case workflow.WorkflowCancelled:

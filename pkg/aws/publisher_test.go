@@ -349,6 +349,10 @@ func TestEventsFitTheBus(t *testing.T) {
 		{"a type just as long", workflow.EventEmitted{Kind: strings.Repeat("ü", maxDetailType), Data: workflow.Inline(workflow.Value("1"))}, func(e types.PutEventsRequestEntry, d Detail) {
 			require.Equal(t, strings.Repeat("ü", maxDetailType), *e.DetailType)
 		}},
+		{"an attempt that was lost", workflow.LeaseExpired{Step: "pay", Fence: 1, Worker: "w"}, func(e types.PutEventsRequestEntry, d Detail) {
+			require.Equal(t, "Attempt Lost", *e.DetailType)
+			require.Equal(t, "pay", d.Step)
+		}},
 		{"an error too large", workflow.WorkflowFailed{Error: &workflow.Error{Code: "c", Category: workflow.CategoryActivity, Message: strings.Repeat("m", 300_000)}}, func(e types.PutEventsRequestEntry, d Detail) {
 			require.Equal(t, "c", d.Error.Code)
 			require.Contains(t, d.Error.Message, "read it from the API")
