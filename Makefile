@@ -119,6 +119,10 @@ bench-peers: ## The engine beside others on this machine (bench/peers/README.md)
 bench-activities: ## What each kind of activity costs above the bare call, and scripts cold and warm
 	$(GO) run ./bench/activities
 
+.PHONY: bench-coldstart
+bench-coldstart: ## How long the functions of the AWS platform take to start, and how large they are
+	$(GO) run ./bench/coldstart
+
 .PHONY: bench-waiting
 bench-waiting: ## What 100,000 waiting executions cost: processor time, memory, restart
 	$(GO) run ./bench/waiting

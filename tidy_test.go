@@ -62,7 +62,8 @@ var layers = []tidy.Layer{
 	{Path: "pkg/aws/connect", May: only("pkg/client", "pkg/aws/stack"), Tests: only("internal/emulator")}, // for callers: it holds nothing of the platform
 	{Path: "pkg/aws/stack", Modules: none}, // the CDK app and everybody else read it
 	{Path: "pkg/aws/fit", May: only("pkg/workflow", "pkg/dsl", "pkg/aws/stack"), Modules: none},
-	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/aws/...", "pkg/eventstore/dynamodb/...", "pkg/eventstore/s3"), below...), Tests: only("pkg/worker/porttest", "internal/emulator", "internal/awsproxy", "pkg/dsl", "pkg/eventstore/memory", "pkg/aws/fit")},
+	{Path: "pkg/aws/kinds", May: append(only("pkg/aws/stack"), below...), Tests: only("pkg/...")},
+	{Path: "pkg/aws/...", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/aws/...", "pkg/eventstore/dynamodb/...", "pkg/eventstore/s3"), below...), Tests: only("pkg/worker/porttest", "internal/emulator", "internal/awsproxy", "pkg/dsl", "pkg/eventstore/memory", "pkg/aws/fit", "pkg/aws/kinds")},
 
 	// What stands on top.
 	{Path: "pkg/sim", May: append(only("pkg/worker", "pkg/eventstore/memory"), below...), Tests: only("pkg/dsl", "pkg/worker/porttest")},

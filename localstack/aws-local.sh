@@ -123,6 +123,17 @@ The end: localstack/aws-local.sh down, which forgets everything. docs/local-aws.
 TEXT
 }
 
+# shop deploys the app of a customer, with a worker class and a function in Python: a second stack, with the functions that the first one has compiled.
+shop() {
+	say "deploying examples/aws-inventory as the stack shop (the log is bin/shop.log)"
+	mapfile -t choices < <(options)
+	if ! (cd "$root/examples/aws-inventory" && "$tools/node_modules/.bin/cdk" deploy "${choices[@]}" -c "code=$(cd "$root" && pwd)/bin/lambda" --require-approval never --no-notices) >"$root/bin/shop.log" 2>&1; then
+		tail -n 30 "$root/bin/shop.log" >&2
+		say "the deployment of examples/aws-inventory failed"
+		exit 1
+	fi
+}
+
 down() { [ "$mine" = 0 ] || "$here/ministack.sh" stop >/dev/null; }
 
 case ${1:-} in
@@ -133,10 +144,15 @@ up)
 test)
 	trap '[ "$ours" = 0 ] || down' EXIT
 	up
+	customer=()
+	if [ "$emulator" = ministack ]; then # LocalStack runs functions in Python only where there is Docker
+		shop
+		customer=(-shop shop)
+	fi
 	cd "$root"
 	short=()
 	[ -z "${SHORT:-}" ] || short=(-short)
-	"${GO:-go}" test ./localstack/e2e -count=1 -v "${short[@]}" -args -stack "$stack" -emulator "$emulator" | grep -v '^=== '
+	"${GO:-go}" test ./localstack/e2e -count=1 -v "${short[@]}" -args -stack "$stack" -emulator "$emulator" "${customer[@]}" | grep -v '^=== '
 	if [ "$emulator" = ministack ]; then # whose functions are processes of this machine, which can reach a proxy and be killed
 		"${GO:-go}" test ./localstack/chaos -count=1 -v -short -args -stack "$stack" | grep -v '^=== '
 	fi

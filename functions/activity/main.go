@@ -8,14 +8,15 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/wovyr/wovyr/pkg/aws"
+	"github.com/wovyr/wovyr/pkg/aws/kinds"
 )
 
 func main() {
-	kinds, err := aws.Kinds()
+	registry, err := kinds.Registry()
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := aws.Setup(context.Background(), aws.Options{Activities: kinds})
+	p, err := aws.Setup(context.Background(), aws.Options{Activities: registry})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,7 +19,7 @@ var shop = flag.String("shop", "", "name of the deployed stack of examples/aws-i
 // openShop opens the stack of the example, and gives each test workflows of its own.
 func openShop(t *testing.T) *shopping {
 	if *shop == "" {
-		t.Skip("no stack of examples/aws-inventory: deploy it and name it with -shop")
+		t.Skip("no stack of examples/aws-inventory: deploy it, and name it with -shop shop, as localstack/aws-local.sh test does")
 	}
 	return &shopping{openStack(t, *shop), fmt.Sprint(time.Now().UnixNano())}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wovyr/wovyr/pkg/aws/fit"
+	"github.com/wovyr/wovyr/pkg/aws/kinds"
 	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
@@ -48,14 +49,14 @@ func TestConfigOfTheStack(t *testing.T) {
 
 // TestWhatIsCheckedIsWhatRuns: what a deploy takes for there is what the activity function has.
 func TestWhatIsCheckedIsWhatRuns(t *testing.T) {
-	kinds, err := Kinds()
+	registry, err := kinds.Registry()
 	require.NoError(t, err)
 	var names []workflow.Kind
-	for _, k := range kinds.Kinds() {
+	for _, k := range registry.Kinds() {
 		names = append(names, k.Name)
 	}
 	require.ElementsMatch(t, fit.Kinds, names)
-	require.ElementsMatch(t, kinds.Functions.Names(), Config{}.deployment().Functions)
+	require.ElementsMatch(t, registry.Functions.Names(), Config{}.deployment().Functions)
 }
 
 func TestConfigOfAClassNeedsLess(t *testing.T) {

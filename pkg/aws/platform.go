@@ -126,7 +126,6 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	if p.tasks.links = addresses; !c.Commits {
 		addresses = p.issued
 	}
-	o.Activities.Functions.AddForm("arn", newInvoke(*o.SDK))
 	limits := worker.DefaultLimits()
 	limits.Retention = c.Retention
 	p.Worker = &worker.Worker{

@@ -1,4 +1,4 @@
-package aws
+package kinds
 
 import (
 	"bytes"
@@ -37,7 +37,9 @@ func lambdaSays(t *testing.T, status int, header http.Header, body string) (*Inv
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return newInvoke(sdk.Config{Region: "eu-north-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "key", "")}), &seen
+	return NewInvoke(func(context.Context) (sdk.Config, error) {
+		return sdk.Config{Region: "eu-north-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "key", "")}, nil
+	}), &seen
 }
 
 func invoking(with string) *activity.Task {

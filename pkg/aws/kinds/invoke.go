@@ -1,4 +1,4 @@
-package aws
+package kinds
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -24,15 +25,35 @@ import (
 //
 // The function's client context names the attempt, under `custom`: wovyr_idempotency_key, wovyr_execution, wovyr_workflow, wovyr_step, wovyr_attempt.
 // Lambda hands a client context only to a function whose answer is waited for.
-type Invoke struct{ Client *lambda.Client }
+type Invoke struct {
+	configuration func(ctx context.Context) (sdk.Config, error)
 
-// newInvoke makes the kind. The SDK repeats a call only where Lambda has refused it: one that may have run is the engine's to repeat, which records that.
-func newInvoke(cfg sdk.Config) *Invoke {
-	return &Invoke{lambda.NewFromConfig(cfg, func(o *lambda.Options) {
+	mu     sync.Mutex
+	client *lambda.Client
+}
+
+// NewInvoke makes the kind. The SDK's configuration is asked for when a function is called first.
+func NewInvoke(configuration func(ctx context.Context) (sdk.Config, error)) *Invoke {
+	return &Invoke{configuration: configuration}
+}
+
+// lambda is the client. The SDK repeats a call only where Lambda has refused it: one that may have run is the engine's to repeat, which records that.
+func (i *Invoke) lambda(ctx context.Context) (*lambda.Client, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.client != nil {
+		return i.client, nil
+	}
+	cfg, err := i.configuration(ctx)
+	if err != nil {
+		return nil, activity.Unavailable(CodeFunctionAway, "configuration of the SDK: %v", err)
+	}
+	i.client = lambda.NewFromConfig(cfg, func(o *lambda.Options) {
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
 		})
-	})}
+	})
+	return i.client, nil
 }
 
 // What Lambda takes and gives back, in bytes.
@@ -81,7 +102,11 @@ func (i *Invoke) Run(ctx context.Context, t *activity.Task) (activity.Result, er
 		return activity.Result{}, tooLarge(size, limit, t.Callback)
 	}
 	in.Payload = with.JSON
-	out, err := i.Client.Invoke(ctx, in)
+	client, err := i.lambda(ctx)
+	if err != nil {
+		return activity.Result{}, err
+	}
+	out, err := client.Invoke(ctx, in)
 	if err != nil {
 		return activity.Result{}, invokeError(ctx, target.ARN, err)
 	}
