@@ -23,8 +23,6 @@ type Target struct {
 	Look time.Duration
 	// Short runs the scenarios marked so only.
 	Short bool
-	// Without are the names of scenarios that the target cannot serve, each with the reason: they are listed, not left out in silence.
-	Without map[string]string
 }
 
 // scenario is one story.
@@ -42,9 +40,6 @@ func Run(t *testing.T, target Target) {
 			continue
 		}
 		t.Run(sc.name, func(t *testing.T) {
-			if why, ok := target.Without[sc.name]; ok {
-				t.Skipf("not here: %s", why)
-			}
 			t.Parallel()
 			sc.run(&story{T: t, Target: target, ctx: t.Context()})
 		})

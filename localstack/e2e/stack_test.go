@@ -21,10 +21,33 @@ var (
 	emulator = flag.String("emulator", "ministack", "what answers: ministack, localstack or aws")
 )
 
-// without are the scenarios that an emulator cannot serve, with the reason.
-var without = map[string]map[string]string{
-	"ministack":  {},
-	"localstack": {"a far timer is an entry of the scheduler": "LocalStack's community edition stores entries and never fires them"},
+// leftOut is what this suite cannot show on an emulator although AWS has it, with the reason.
+var leftOut = map[string]map[string]string{
+	"ministack": {
+		"an entry of the scheduler fires":  "the nearest is 15 minutes away; that a wait of a week ends is tested in virtual time",
+		"a call without a right is denied": "nothing is denied; what functions call is held against their roles at the end of this run",
+		"the service throttles":            "it never does; make aws-chaos throttles in its stead",
+	},
+	"localstack": {
+		"an HTTP API":                       "the community edition has none: the stack is deployed with a REST API",
+		"a dashboard":                       "the community edition has none: the stack is deployed without",
+		"fair queues between tenants":       "LocalStack 4.4.0 is older than they are",
+		"an entry of the scheduler fires":   "entries are stored and never fire",
+		"a call without a right is denied":  "nothing is denied",
+		"functions are held to their roles": "they run in containers, which do not reach the proxy that writes down their calls",
+	},
+	"aws": {},
+}
+
+// TestLeftOut lists it, so that nothing is left out in silence.
+func TestLeftOut(t *testing.T) {
+	require.Contains(t, leftOut, *emulator, "-emulator takes ministack, localstack or aws")
+	if *name == "" {
+		return
+	}
+	for what, why := range leftOut[*emulator] { // order-free: a list for people
+		t.Run(what, func(t *testing.T) { t.Skip(why) })
+	}
 }
 
 // deployed is the stack under test.
@@ -55,7 +78,7 @@ func openStack(t *testing.T, name string) *deployed {
 func TestEndToEnd(t *testing.T) {
 	d := open(t)
 	d.secret(t)
-	e2e.Run(t, e2e.Target{Client: d.client, Patience: 3 * time.Minute, Look: 500 * time.Millisecond, Short: testing.Short(), Without: without[*emulator]})
+	e2e.Run(t, e2e.Target{Client: d.client, Patience: 3 * time.Minute, Look: 500 * time.Millisecond, Short: testing.Short()})
 }
 
 // deploy deploys a document.
