@@ -80,7 +80,7 @@ var layers = []tidy.Layer{
 	// Tests of whole deployments, by nothing but the API.
 	{Path: "internal/e2e", May: only("pkg/client")},
 	{Path: "localstack/chaos", Tests: only("internal/awsproxy", "pkg/client", "pkg/aws/stack", "pkg/eventstore/dynamodb/schema")},
-	{Path: "localstack/e2e", Tests: only("internal/e2e", "pkg/client", "pkg/aws/...", "internal/awsproxy", "localstack/rights")},
+	{Path: "localstack/e2e", Tests: only("internal/e2e", "pkg/client", "pkg/cli", "pkg/aws/...", "internal/awsproxy", "localstack/rights")},
 	{Path: "localstack/rights", May: only("internal/awsproxy", "internal/iampolicy", "pkg/aws/stack")},
 
 	// The house itself.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -211,7 +212,18 @@ func (s *Server) list(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	rows, next, err := s.Worker.Store.List(r.Context(), s.Tenant, f, page)
+	stuck, err := boolean(r, "stuck")
+	if err != nil {
+		return answer{}, err
+	}
+	look := s.Worker.Store.List
+	if stuck != nil && *stuck { // found by when the sweep looks at them next: no list has to be gone through
+		look = func(ctx context.Context, tenant string, f eventstore.Filter, p eventstore.Page) ([]eventstore.Row, string, error) {
+			rows, next, err := s.Worker.Stuck(ctx, tenant, p)
+			return slices.DeleteFunc(rows, func(row eventstore.Row) bool { return !f.Accepts(row) }), next, err
+		}
+	}
+	rows, next, err := look(r.Context(), s.Tenant, f, page)
 	if err != nil {
 		return answer{}, err
 	}
@@ -226,6 +238,7 @@ func (s *Server) list(r *http.Request) (answer, error) {
 func ViewRow(row eventstore.Row) client.Execution {
 	return client.Execution{
 		ID: row.Stream.ID, Workflow: row.Workflow, Version: strconv.FormatUint(row.Definition, 10), Status: strings.ToLower(row.Status), Outcome: row.Outcome,
-		Parent: row.Parent, Events: row.Version, StartedAt: moment(row.Started), UpdatedAt: moment(row.Updated), WakesAt: moment(row.Wake),
+		Repairs: row.Repairs,
+		Parent:  row.Parent, Events: row.Version, StartedAt: moment(row.Started), UpdatedAt: moment(row.Updated), WakesAt: moment(row.Wake),
 	}
 }

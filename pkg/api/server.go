@@ -88,7 +88,7 @@ func (s *Server) routes() map[string]route {
 		"POST /v1/workflows":                    {handler: s.deploy, query: words("file")},
 		"GET /v1/workflows":                     {handler: s.workflows, query: words("limit", "cursor")},
 		"POST /v1/executions":                   {handler: s.start},
-		"GET /v1/executions":                    {handler: s.list, query: words("workflow", "status", "outcome", "parent", "label", "open", "limit", "cursor")},
+		"GET /v1/executions":                    {handler: s.list, query: words("workflow", "status", "outcome", "parent", "label", "open", "stuck", "limit", "cursor")},
 		"GET /v1/executions/{id}":               {handler: s.get, query: words("wait")},
 		"GET /v1/executions/{id}/history":       {handler: s.history, query: words("after")},
 		"GET /v1/executions/{id}/proof":         {handler: s.proof},

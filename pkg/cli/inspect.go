@@ -169,14 +169,19 @@ type list struct {
 	remote
 	workflow, status, label string
 	limit                   int
+	stuck                   bool
 }
 
 func newList(env Environment) *cobra.Command {
 	l := &list{remote: remote{env: env}}
 	c := &cobra.Command{
 		Use: "list", Short: "List executions, newest first", Args: cobra.NoArgs,
-		Long:    "Lists executions, newest first. Without a server it reads the store in --data itself.",
-		Example: "  wovyr list --status waiting\n  wovyr list --workflow order -o json",
+		Long: `Lists executions, newest first. Without a server it reads the store in --data itself.
+
+--stuck lists those that do not move although what they wait for was sent again as
+often as it is: each is tried on, ever more rarely. Look at the log of the server for
+their IDs, at wovyr deadletters, and at wovyr history; then cancel, or mend the cause.`,
+		Example: "  wovyr list --status waiting\n  wovyr list --workflow order -o json\n  wovyr list --stuck --stack wovyr",
 		RunE:    func(c *cobra.Command, _ []string) error { return l.run(c.Context()) },
 	}
 	l.flags(c)
@@ -184,6 +189,7 @@ func newList(env Environment) *cobra.Command {
 	c.Flags().StringVar(&l.workflow, "workflow", "", "only those of a workflow")
 	c.Flags().StringVar(&l.status, "status", "", "only those of a status: running, waiting, completed, failed, cancelled, compensating")
 	c.Flags().StringVar(&l.label, "label", "", "only those with a label: key=value")
+	c.Flags().BoolVar(&l.stuck, "stuck", false, "only those that do not move although they were repaired again and again")
 	c.Flags().IntVar(&l.limit, "limit", 50, "at most so many")
 	return c
 }
@@ -205,6 +211,9 @@ func (l *list) run(ctx context.Context) error {
 		if value != "" {
 			query.Set(key, value)
 		}
+	}
+	if l.stuck {
+		query.Set("stuck", "true")
 	}
 	items := []client.Execution{}
 	for len(items) < l.limit {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -187,15 +188,32 @@ func (r *redrive) run(ctx context.Context, id string) error {
 	return r.show(ctx, to, e, r.wait)
 }
 
+// Pauses between two looks at an execution on a server that answers at once.
+const (
+	firstPause = 200 * time.Millisecond
+	maxPause   = 5 * time.Second
+)
+
 // show writes an execution that was just started, or with wait how it ended.
 func (r *remote) show(ctx context.Context, at *client.Client, e client.Execution, wait bool) error {
 	var err error
+	pause := firstPause
 	for id := e.ID; wait && (!e.Ended() || e.Next != ""); {
 		if e.Ended() {
 			id = e.Next // continue_as_new: the work goes on there
 		}
+		asked := time.Now()
 		if e, err = at.Wait(ctx, id); err != nil {
 			return err
+		}
+		if e.Ended() || time.Since(asked) > maxPause {
+			continue
+		}
+		select { // a server on AWS does not wait: it is asked again, ever more rarely
+		case <-time.After(pause):
+			pause = min(2*pause, maxPause)
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	if err := r.print(e, func(w io.Writer) error { return writeExecution(w, e) }); err != nil {

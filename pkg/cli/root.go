@@ -102,7 +102,7 @@ which editors complete and check them while you type.`,
 	for _, m := range moves {
 		operate = append(operate, newMove(env, m))
 	}
-	operate = append(operate, newDeadLetters(env), newUnpublished(env))
+	operate = append(operate, newDeadLetters(env), newUnpublished(env), newIndex(env))
 	add("Help them on:", operate...)
 	root.AddCommand(newVersion(env))
 	root.InitDefaultHelpCmd()

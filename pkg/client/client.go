@@ -120,7 +120,8 @@ func (c *Client) Wait(ctx context.Context, id string) (e Execution, err error) {
 	return e, err
 }
 
-// List returns a page of executions. Query takes workflow, status, outcome, parent, label (key=value), limit, cursor.
+// List returns a page of executions. Query takes workflow, status, outcome, parent, label (key=value), open,
+// stuck (true: those that do not move although they were repaired again and again), limit, cursor.
 func (c *Client) List(ctx context.Context, query url.Values) (p Page[Execution], err error) {
 	err = c.call(ctx, http.MethodGet, "/v1/executions", query, nil, "", &p)
 	return p, err

@@ -34,8 +34,10 @@ type Execution struct {
 	// RedriveOf is the execution that this one goes on for, with what that one had completed.
 	RedriveOf string `json:"redrive_of,omitempty"`
 	// Next is the execution that goes on for this one (continue_as_new).
-	Next      string    `json:"next,omitempty"`
-	Events    uint64    `json:"events,omitempty"`
+	Next   string `json:"next,omitempty"`
+	Events uint64 `json:"events,omitempty"`
+	// Repairs is how often the sweep sent something again since it moved last: more than a few, and something is wrong.
+	Repairs   uint32    `json:"repairs,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -143,6 +144,8 @@ func TestBackOffAndStuck(t *testing.T) {
 		require.Equal(t, i >= int(r.Limits.Repairs), len(swept.Stuck) == 1, "after %d repairs", i)
 		require.Len(t, r.takeTasks(), 1, "it is sent each time")
 		require.Equal(t, uint32(i+1), r.row(s).Repairs)
+		require.Equal(t, i+1 >= int(r.Limits.Repairs), slices.Equal(r.stuck(s.Tenant), []eventstore.Stream{s}), "after %d repairs", i+1)
+		require.Empty(t, r.stuck("somebody else's"))
 		pauses = append(pauses, time.Duration(r.row(s).Due-r.now))
 	}
 	for i := 1; i < len(pauses); i++ {
@@ -155,6 +158,30 @@ func TestBackOffAndStuck(t *testing.T) {
 	r.settle()
 	r.ended(s, "completed")
 	require.Zero(t, r.row(s).Repairs)
+}
+
+// stuck are all pages of a tenant's stuck executions.
+func (r *rig) stuck(tenant string) (all []eventstore.Stream) {
+	for page := (eventstore.Page{Limit: 1}); ; {
+		rows, next, err := r.Stuck(r.Context(), tenant, page)
+		require.NoError(r, err)
+		for _, row := range rows {
+			all = append(all, row.Stream)
+		}
+		if next == "" {
+			return all
+		}
+		page.Cursor = next
+	}
+}
+
+// TestStuckRefusesACursorOfAnotherList.
+func TestStuckRefusesACursorOfAnotherList(t *testing.T) {
+	r := newRig(t)
+	for _, cursor := range []string{"x", "64.", "-1.", "3", "a.b"} {
+		_, _, err := r.Stuck(t.Context(), "default", eventstore.Page{Cursor: cursor})
+		require.ErrorAs(t, err, new(*eventstore.InvalidError), cursor)
+	}
 }
 
 // TestOneThatCannotBeRead: a damaged execution is reported and looked at ever more rarely, and holds up none of the others.

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/wovyr/wovyr/pkg/eventstore"
@@ -88,60 +86,22 @@ func (s *Store) PutNewest(ctx context.Context, changes []Change) (failed []Chang
 }
 
 func (s *Store) putNewestRow(ctx context.Context, c Change) error {
-	if c.Row == nil {
-		i, err := s.get(ctx, "read a row", nil, s.tables.History, key(historyPartition(c.Stream), rowKey(c.Commit)))
-		if err != nil || i == nil {
-			return err
-		}
-		if c.Row, err = c.row(i.bytes(attrRow)); err != nil {
-			return err
-		}
+	if err := s.nearRow(ctx, &c); err != nil || c.Row == nil {
+		return err
 	}
 	_, err := s.PutRow(ctx, *c.Row)
 	return err
 }
 
-// RebuildIndex makes the index anew from one of so many segments of the history table, which many may walk at once, and returns how many executions
-// it found there. Rows that are newer already stay. It reads all of the table, so it is paid for by its size.
-func (s *Store) RebuildIndex(ctx context.Context, segment, segments int, found func(executions int)) (int, error) {
-	if err := s.enter(ctx, nil); err != nil {
-		return 0, err
+// nearRow reads the row of a change that stands in an item of its own. It stays nil where that is gone: the execution was purged.
+func (s *Store) nearRow(ctx context.Context, c *Change) error {
+	if c.Row != nil {
+		return nil
 	}
-	in := &sdk.ScanInput{
-		TableName: &s.tables.History, Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(segments)),
-		ProjectionExpression: aws.String("p, s, h, r, f, t"), FilterExpression: aws.String("begins_with(p, :p) AND begins_with(s, :s)"),
-		ExpressionAttributeValues: item{":p": text(schema.CommitPartition), ":s": text(commitSort)},
+	i, err := s.get(ctx, "read a row", nil, s.tables.History, key(historyPartition(c.Stream), rowKey(c.Commit)))
+	if err != nil || i == nil {
+		return err
 	}
-	var last *Change
-	n := 0
-	flush := func(next *Change) error {
-		done := last
-		if last = next; done == nil || next != nil && next.Stream == done.Stream {
-			return nil
-		}
-		n++
-		if found != nil {
-			found(n)
-		}
-		return s.putNewestRow(ctx, *done)
-	}
-	for {
-		var out *sdk.ScanOutput
-		err := s.read(ctx, "rebuild the index", nil, func() (err error) { out, err = s.db.Scan(ctx, in); return err })
-		if err != nil {
-			return n, err
-		}
-		for _, i := range out.Items { // the items of a partition come together, by their sort keys
-			c, ok, err := ReadChange(i)
-			if ok && (c.Row != nil || c.Far) {
-				err = flush(&c)
-			}
-			if err != nil {
-				return n, err
-			}
-		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
-			return n, flush(nil)
-		}
-	}
+	c.Row, err = c.row(i.bytes(attrRow))
+	return err
 }

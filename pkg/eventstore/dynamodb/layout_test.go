@@ -186,9 +186,10 @@ func TestTombstones(t *testing.T) {
 	head, err := s.Head(ctx, stream)
 	require.NoError(t, err)
 	require.Zero(t, head)
-	n, err := s.RebuildIndex(ctx, 0, 1, nil)
+	rebuilt, err := s.Rebuild(ctx, dynamodb.Rebuild{Segments: 1})
 	require.NoError(t, err)
-	require.Zero(t, n)
+	require.Zero(t, rebuilt.Executions)
+	require.Zero(t, rebuilt.Different)
 	for _, table := range []string{w.tables.History, w.tables.Index} {
 		left := w.items(table)
 		require.Len(t, left, 1)
@@ -265,13 +266,9 @@ func TestChangesInAnyOrder(t *testing.T) {
 	for id := range want {
 		require.NoError(t, clearRow(w, id))
 	}
-	total := 0
-	for segment := range 3 {
-		n, err := s.RebuildIndex(ctx, segment, 3, nil)
-		require.NoError(t, err)
-		total += n
-	}
-	require.Equal(t, len(want), total)
+	rebuilt, err := s.Rebuild(ctx, dynamodb.Rebuild{Segments: 3})
+	require.NoError(t, err)
+	require.Equal(t, len(want), rebuilt.Repaired)
 	for id, row := range want {
 		got, err := s.Row(ctx, id)
 		require.NoError(t, err)
