@@ -248,3 +248,26 @@ func TestWhatFamiliesMayDo(t *testing.T) {
 	require.Equal(t, 3, levels, "in a circle likewise")
 	require.Equal(t, "children.family", err.Code)
 }
+
+// TestShardsLiveOnShares: a foreach that is spread over executions lends to them like to children, and gets it back.
+func TestShardsLiveOnShares(t *testing.T) {
+	const doc = "steps: { each: { foreach: { items: '${ range(600) }', as: it, steps: { c: { value: '${ it }' } } } } }"
+	run := func(share uint64) *workflow.State {
+		f := newFamily(t, t, share, map[string]string{"first": doc})
+		most := 0
+		for f.step(func(int) int { return 0 }) {
+			f.checkShares()
+			most = max(most, len(f.members))
+		}
+		if share > 100 {
+			require.Equal(t, 4, most, "the execution and its three shards")
+		}
+		return f.members["e"].s
+	}
+	s := run(1000)
+	require.Equal(t, "Completed", s.Status.String())
+	require.Zero(t, s.Lent)
+	s = run(2)
+	require.Equal(t, "Failed", s.Status.String())
+	require.Equal(t, "children.family", s.Error.Code)
+}
