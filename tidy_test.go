@@ -74,6 +74,7 @@ var layers = []tidy.Layer{
 	{Path: "cmd/...", May: only("pkg/...", "console/...", "cmd/...")},
 	{Path: "functions/...", May: only("pkg/...")},
 	{Path: "console/...", May: only("pkg/client", "pkg/workflow")},
+	{Path: "bench/aws", Tests: only("pkg/...", "internal/deployment")},
 	{Path: "bench/...", May: only("pkg/...")},
 	{Path: "examples/...", May: only("pkg/...")},
 
@@ -87,6 +88,7 @@ var layers = []tidy.Layer{
 	{Path: ".", Tests: only("internal/tidy")},
 	{Path: "internal/tidy", Modules: none},
 	{Path: "internal/emulator"},
+	{Path: "internal/deployment", May: only("pkg/...", "internal/emulator")},
 	{Path: "internal/iampolicy", Modules: none},
 	{Path: "internal/awsproxy", May: only("pkg/aws/stack"), Tests: only("internal/emulator")},
 }

@@ -40,12 +40,8 @@ func (s *Server) start(r *http.Request) (answer, error) {
 // started answers with what the index says of an execution that has just begun; only of one that has ended there is more to say.
 func (s *Server) started(r *http.Request, to worker.Started) (answer, error) {
 	stream := eventstore.Stream{Tenant: s.Tenant, ID: to.Execution}
-	row, err := s.Worker.Row(r.Context(), stream)
-	if err != nil {
-		return answer{}, err
-	}
-	view := ViewRow(row)
-	if !row.Open {
+	view := ViewRow(to.Row)
+	if !to.Row.Open {
 		whole, err := s.view(r.Context(), stream)
 		if err != nil {
 			return answer{}, err

@@ -12,6 +12,7 @@ import (
 type inbox struct {
 	queue
 	bodies
+	combiner combiner
 }
 
 // Send implements worker.Inbox. The deduplication ID is the message's own, which is fresh for each logical send, so that the queue never
@@ -26,7 +27,7 @@ func (i *inbox) Send(ctx context.Context, messages ...worker.Message) error {
 		group, id := groupOf(m.Stream), deduplicationID(m.ID)
 		entries[n] = types.SendMessageBatchRequestEntry{MessageBody: &body, MessageGroupId: &group, MessageDeduplicationId: &id}
 	}
-	return i.send(ctx, entries)
+	return i.combiner.send(ctx, i.queue, entries)
 }
 
 // deduplicationID fits a message's ID into what SQS takes: at most 128 characters of a small alphabet.

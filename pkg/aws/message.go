@@ -128,6 +128,7 @@ type parcel struct {
 	Attempt   workflow.AttemptRef   `json:"attempt"`
 	Class     string                `json:"class"`
 	Sent      int64                 `json:"sent,omitempty"`
+	Beside    int                   `json:"beside,omitempty"`
 	Command   *workflow.RunActivity `json:"command,omitempty"`
 	// Large is instead of Command the reference of its JSON in the payload store.
 	Large string `json:"large,omitempty"`
@@ -138,7 +139,7 @@ type parcel struct {
 // ofTask is the body of a task. A command that is too large is left out where the worker reads it from the history then, and goes to the payload
 // store for a worker that may not.
 func (b bodies) ofTask(ctx context.Context, t worker.Task, answer *callback) (string, error) {
-	p := parcel{ID: t.ID, Tenant: t.Stream.Tenant, Execution: t.Stream.ID, Floor: t.Floor, Attempt: t.AttemptRef, Class: t.Class, Sent: t.Sent, Command: t.Command, Callback: answer}
+	p := parcel{ID: t.ID, Tenant: t.Stream.Tenant, Execution: t.Stream.ID, Floor: t.Floor, Attempt: t.AttemptRef, Class: t.Class, Sent: t.Sent, Beside: t.Beside, Command: t.Command, Callback: answer}
 	text, err := encodeBody(p)
 	if err == nil && len(text) > stack.MaxMessage {
 		if p.Command = nil; sealed(t.Class) {
@@ -170,7 +171,7 @@ func (b bodies) task(ctx context.Context, body string) (worker.Task, *callback, 
 	if err := json.Unmarshal([]byte(body), &p); err != nil {
 		return worker.Task{}, nil, &BodyError{Queue: "tasks", Err: err}
 	}
-	t := worker.Task{ID: p.ID, Stream: eventstore.Stream{Tenant: p.Tenant, ID: p.Execution}, Floor: p.Floor, AttemptRef: p.Attempt, Class: p.Class, Sent: p.Sent, Command: p.Command}
+	t := worker.Task{ID: p.ID, Stream: eventstore.Stream{Tenant: p.Tenant, ID: p.Execution}, Floor: p.Floor, AttemptRef: p.Attempt, Class: p.Class, Sent: p.Sent, Beside: p.Beside, Command: p.Command}
 	if err := t.Stream.Check(); err != nil {
 		return t, nil, &BodyError{Queue: "tasks", Err: err}
 	}

@@ -112,7 +112,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	p.Store = store.New(dynamodb.NewFromConfig(*o.SDK), store.Tables{History: c.HistoryTable, Catalogue: c.CatalogueTable, Index: c.IndexTable}, store.Options{Tombstones: stack.Tombstones})
 	queues := sqs.NewFromConfig(*o.SDK)
 	p.bodies = bodies{payloads}
-	p.inbox = &inbox{queue{queues, c.InboxQueue}, p.bodies}
+	p.inbox = &inbox{queue: queue{queues, c.InboxQueue}, bodies: p.bodies}
 	p.incoming, p.unpublished = queue{queues, c.EventsQueue}, queue{queues, c.UnpublishedQueue}
 	p.tasks = &tasks{queues: map[string]queue{}, fair: c.TenantClaim != "", bodies: p.bodies, clock: machine.Clock{}}
 	for class, url := range c.TasksQueues { // order-free: a map again
@@ -127,13 +127,13 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 		addresses = p.issued
 	}
 	limits := worker.DefaultLimits()
-	limits.Retention = c.Retention
+	limits.Retention, limits.Crowd = c.Retention, besideMany
 	p.Worker = &worker.Worker{
 		Name: "aws/" + machine.Entropy{}.ID(), Class: c.Class, Commits: c.Commits,
 		Store: &archiving{Store: p.Store, objects: objects, bucket: c.ArchiveBucket, metrics: p.metrics}, Payloads: payloads, Programs: worker.NewPrograms(p.Store),
 		Clock: machine.Clock{}, Entropy: machine.Entropy{}, Inbox: p.inbox, Tasks: p.tasks, Timers: p.timers,
 		Activities: o.Activities, Route: c.route, Memory: memoryOf, Secrets: values, Links: addresses,
-		Announces: announces, Limits: limits, Log: p.Log,
+		SparseRows: true, Announces: announces, Limits: limits, Log: p.Log,
 	}
 	if err := p.Worker.Init(); err != nil {
 		return nil, err
@@ -141,6 +141,10 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	p.hands = hands{p.Worker.HandleInbox, p.Worker.HandleTask, p.Worker.BuryMessage, p.Worker.BuryTask}
 	return p, nil
 }
+
+// besideMany is beside how many tasks of its execution a task commits its result itself. Functions run in sandboxes that do not see each other: of a
+// hundred results at once, each would read the history and most would write in vain, at a hundred times the price of a merge.
+const besideMany = 3
 
 // memoryOf implements worker.Worker.Memory. Classes of users have what they have: their functions know it.
 func memoryOf(class string) int64 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -20,7 +21,7 @@ import (
 // commit stores a decision: one conditional write (commit protocol, points 1 to 3). x then stands at the new version. A
 // *eventstore.ConflictError says that somebody else wrote first; x is of no use any more then, nor after any other error.
 func (w *Worker) commit(ctx context.Context, x *execution, d *engine.Decision, causes []string) error {
-	first := d.Events[0]
+	first, before := d.Events[0], x.row
 	x.state = d.State
 	batch := &codec.Batch{At: first.At, Workflow: x.state.Workflow, Correlation: x.state.Correlation, Worker: w.Name, Causes: causes,
 		Events: make([]workflow.Event, len(d.Events))}
@@ -32,14 +33,18 @@ func (w *Worker) commit(ctx context.Context, x *execution, d *engine.Decision, c
 	if err != nil {
 		return err
 	}
-	if x.since+len(data) > max(w.Limits.Checkpoint, x.size) {
+	if x.since+len(data) > max(w.Limits.Checkpoint, x.size) && !x.state.Status.Terminal() { // what has ended is hardly loaded any more
 		if data, err = w.checkpoint(ctx, x, batch, len(data)); err != nil {
 			return fmt.Errorf("worker: checkpoint of %s: %w", x.stream, err)
 		}
 		c.Checkpoint = c.First
 	}
 	c.Data = data
-	if err := w.append(ctx, x, c); err != nil {
+	row := w.row(x)
+	if x.row = row; w.SparseRows && before != nil && says(*before, *row) {
+		row = nil
+	}
+	if err := w.append(ctx, x, c, row); err != nil {
 		return err
 	}
 	x.committed(&c, batch.State != nil)
@@ -52,8 +57,7 @@ func (w *Worker) commit(ctx context.Context, x *execution, d *engine.Decision, c
 }
 
 // append puts a commit until its outcome is known.
-func (w *Worker) append(ctx context.Context, x *execution, c eventstore.Commit) error {
-	row := w.row(x)
+func (w *Worker) append(ctx context.Context, x *execution, c eventstore.Commit, row *eventstore.Row) error {
 	if mutated(DecideAnew) {
 		err := w.Store.Append(ctx, x.stream, c, row)
 		if stored, missing := w.Store.ReadCommit(ctx, x.stream, c.First); errors.Is(err, eventstore.ErrUnknownOutcome) && (missing != nil || stored.Nonce != c.Nonce) {
@@ -85,6 +89,12 @@ func (w *Worker) checkpoint(ctx context.Context, x *execution, batch *codec.Batc
 
 // commitSlack is how much longer a batch may become by the frame around a state.
 const commitSlack = 256
+
+// says reports whether a row says all that a newer one does, but for how far the execution has come and when.
+func says(old, row eventstore.Row) bool {
+	old.Version, old.Updated, old.Labels, row.Labels = row.Version, row.Updated, nil, nil // labels never change
+	return reflect.DeepEqual(old, row)
+}
 
 // row is the execution's entry in the index as of its state.
 func (w *Worker) row(x *execution) *eventstore.Row {
@@ -128,13 +138,17 @@ func (w *Worker) due(now, wake int64, busy bool) int64 {
 		due = min(due, wake+int64(w.Limits.Dispatch))
 	}
 	if busy {
-		due = min(due, now+w.flight())
+		due = min(due, (now+w.flight())/dueGrain*dueGrain)
 		if wake > 0 && due == wake+int64(w.Limits.Dispatch) {
 			due-- // so that Idle can tell
 		}
 	}
 	return due
 }
+
+// dueGrain makes the time at which the sweep looks at what is under way a round one, so that it stays the same while an execution moves: in some stores
+// each change of it is paid for three times.
+const dueGrain = int64(30 * time.Second)
 
 // flight is how long what was sent may be under way before the sweep looks.
 func (w *Worker) flight() int64 { return int64(w.Limits.Dispatch) + int64(w.Limits.Lease) }

@@ -61,6 +61,9 @@ func (w *Worker) decide(ctx context.Context, p proposal) (decided, error) {
 				return decided{}, err
 			}
 		}
+		if w.SparseRows && x.state != nil && x.row == nil {
+			x.row = w.row(x) // now, for a decision may use the state up
+		}
 		version := x.version()
 		d, err := w.propose(x, p, claimed)
 		if err != nil || len(d.Events) == 0 {

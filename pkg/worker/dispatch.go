@@ -92,6 +92,9 @@ func (o *outbox) send(to eventstore.Stream, floor uint64, in workflow.Input) {
 
 func (o *outbox) flush(ctx context.Context) error {
 	if len(o.tasks) > 0 {
+		for i := range o.tasks {
+			o.tasks[i].Beside = len(o.tasks) - 1
+		}
 		if err := o.w.Tasks.Send(ctx, o.tasks...); err != nil {
 			return fmt.Errorf("worker: send tasks of %s: %w", o.x.stream, err)
 		}

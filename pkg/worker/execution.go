@@ -25,6 +25,8 @@ type execution struct {
 	warm bool
 	// armed is the time of a timer that this worker armed for the execution, and that has not fired as far as it knows.
 	armed int64
+	// row is that of the newest commit; nil: not looked at yet.
+	row *eventstore.Row
 	// since counts the bytes of commits after that checkpoint, size those of the last encoded state.
 	since, size int
 }

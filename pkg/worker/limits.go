@@ -10,6 +10,9 @@ type Limits struct {
 	Writes int
 	// Chain is how many steps one task may run eagerly; Share, what part of the time until Delivery.Until, in percent.
 	Chain, Share int
+	// Crowd is beside how many tasks of its execution a task commits its result itself; 0: beside any number. It is for platforms whose workers do
+	// not see each other: one process sees for itself where results meet.
+	Crowd int
 	// Lease is the life of a claim between heartbeats; a step's heartbeat policy can shorten it.
 	Lease time.Duration
 	// Retry is how long a message rests that could not be handled for a passing reason.

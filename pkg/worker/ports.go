@@ -80,6 +80,9 @@ type Task struct {
 	Floor  uint64
 	workflow.AttemptRef
 	Class string
+	// Beside is how many tasks of the same execution were sent together with this one. Where they are many, their results would all be written at
+	// once, and meet: those go to the inbox, which merges them (Limits.Crowd).
+	Beside int
 	// Command is the attempt as it was committed, or nil: for DefaultClass a queue may leave it out, and then it is read from the history.
 	Command *workflow.RunActivity
 	// Sent is when it was sent, in nanoseconds; 0 where the queue loses what is not soon handled, so that no task is old.

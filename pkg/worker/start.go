@@ -36,6 +36,8 @@ type Started struct {
 	Execution  string
 	Workflow   string
 	Definition string
+	// Row is what the index will say of it.
+	Row eventstore.Row
 	// Existed is set if an earlier request with the same key started it.
 	Existed bool
 }
@@ -145,7 +147,7 @@ func (w *Worker) launch(ctx context.Context, start workflow.Start, same func(wor
 		return Started{}, err
 	}
 	defer w.keep(dec.execution)
-	out := Started{Execution: start.Execution, Workflow: start.Workflow, Definition: dec.state.Definition}
+	out := Started{Execution: start.Execution, Workflow: start.Workflow, Definition: dec.state.Definition, Row: *w.row(dec.execution)}
 	if len(dec.Events) > 0 {
 		return out, w.dispatch(ctx, dec.execution, dec.Commands)
 	}

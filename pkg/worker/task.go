@@ -242,7 +242,7 @@ func (w *Worker) late(began int64, d Delivery) bool {
 // finish stores a result. It returns the attempt that was started in the same commit, with an error in the answer if commands beside it could
 // not be sent; or else the answer for the task.
 func (w *Worker) finish(ctx context.Context, d Delivery, result workflow.ActivityResult, eager bool) (*workflow.RunActivity, Answer) {
-	if !w.Commits || w.busy(d.Stream) {
+	if !w.Commits || w.busy(d.Stream) || w.Limits.Crowd > 0 && d.Beside > w.Limits.Crowd {
 		// Where many attempts of one execution end at once, the inbox merges their results into few commits.
 		return nil, w.toInbox(ctx, d, result)
 	}

@@ -282,6 +282,8 @@ func TestWebhooksOfWorkflows(t *testing.T) {
 	require.NoError(t, err)
 	again, err := take("/hooks/plain", HookRequest{ID: "1", Data: body(`[2]`)})
 	require.NoError(t, err)
+	require.Equal(t, first.Execution, again.Row.Stream.ID)
+	again.Row = eventstore.Row{}
 	require.Equal(t, Started{Execution: first.Execution, Workflow: "plain", Definition: "1", Existed: true}, again)
 	other, err := take("/hooks/plain", HookRequest{ID: "2", Data: body(`[1]`)})
 	require.NoError(t, err)

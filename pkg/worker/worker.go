@@ -48,6 +48,10 @@ type Worker struct {
 	// keep the state.
 	Committed func(s eventstore.Stream, events []workflow.Recorded, state *workflow.State)
 
+	// SparseRows leaves out the row of a commit that says nothing new in lists or to the sweep, only that the execution has moved: for stores whose
+	// index is derived from the commits and paid by the row.
+	SparseRows bool
+
 	// Announces says of which events the platform tells the outside, beside those that workflows emit; nil: of none.
 	Announces func(e workflow.Event) bool
 

@@ -98,7 +98,7 @@ func (w *Wovyr) activity() awslambda.Function {
 		id: "Activity", description: "Wovyr: runs activities of the kinds that need no code of yours", code: w.own("activity"),
 		memory: stack.ActivityMemory, timeout: stack.ActivityTimeout, environment: w.environment(map[string]string{stack.EnvClass: defaultClass, stack.EnvEgress: strings.Join(w.props.EgressAllow, ",")}),
 	})
-	w.consume(f, w.tasks[defaultClass], stack.TasksBatch, 0)
+	w.consume(f, w.tasks[defaultClass], stack.OwnTasksBatch, 0)
 	w.engineRights(f)
 	w.mayUseSecrets(f)
 	if arns := w.props.InvokeFunctions; len(arns) > 0 {

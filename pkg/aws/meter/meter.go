@@ -60,6 +60,10 @@ func (m *Meter) measure(ctx context.Context, in middleware.InitializeInput, next
 	return out, metadata, err
 }
 
+// Count counts a call that AWS makes for us, and that passes no client of this process: in and out are those of the SDK, out nil where it does
+// not matter. It knows SQS, EventBridge, Scheduler and Lambda.
+func (m *Meter) Count(ctx context.Context, in, out any) { m.add(ctx, ofMessages(in, out)) }
+
 // Add counts what no call of this process shows.
 func (m *Meter) Add(ctx context.Context, of Unit, n float64) { m.add(ctx, unit(of, n)) }
 

@@ -44,11 +44,13 @@ const (
 	EngineMemory = 512
 
 	// Batches: most messages that one invocation gets.
-	InboxBatch  = 10
-	TasksBatch  = 1
-	TimersBatch = 10
-	EventsBatch = 10
-	StreamBatch = 100
+	InboxBatch = 10
+	TasksBatch = 1 // of a class of the user's, whose code has the sandbox to itself
+	// OwnTasksBatch is that of the engine's own class, whose activities mostly wait for somebody's answer: they do so together.
+	OwnTasksBatch = 5
+	TimersBatch   = 10
+	EventsBatch   = 10
+	StreamBatch   = 100
 
 	// StreamRetries is how often a batch of the stream is tried, halved on each failure, before it goes to the destination of failures.
 	StreamRetries = 10
