@@ -39,12 +39,7 @@ func (s *Server) deploy(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := client.Deployed{Workflow: d.Workflow, Version: d.Version, Hash: d.Hash.String(), New: fresh}
-	for i := range def.Triggers {
-		if t := def.Triggers[i].Webhook; t != nil {
-			out.Webhooks = append(out.Webhooks, t.Address())
-		}
-	}
+	out := client.Deployed{Workflow: d.Workflow, Version: d.Version, Hash: d.Hash.String(), New: fresh, Webhooks: def.Webhooks()}
 	if s.Kinds != nil {
 		diagnostics = append(diagnostics, Unregistered(r.Context(), file, def, s.Kinds)...)
 	}

@@ -37,12 +37,20 @@ none is sent.`,
 				}
 				warnAbsent(env, d, ofServer(deployed.Diagnostics))
 				fmt.Fprintf(env.Out, "%s: %s\n", d.file, deployedAs(deployed.Workflow, deployed.Version, deployed.New))
+				tellHooks(env.Out, to.Server, deployed.Webhooks)
 			}
 			return nil
 		},
 	}
 	r.flags(c)
 	return c
+}
+
+// tellHooks says where services send the requests of webhooks to.
+func tellHooks(out io.Writer, server string, paths []string) {
+	for _, path := range paths {
+		fmt.Fprintf(out, "  webhook: POST %s%s\n", strings.TrimSuffix(server, "/"), path)
+	}
 }
 
 type start struct {

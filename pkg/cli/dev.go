@@ -69,6 +69,7 @@ func (d *dev) run(ctx context.Context, files []string) error {
 			return ofStore(err)
 		}
 		fmt.Fprintf(d.env.Err, "%s: %s\n", doc.file, deployedAs(deployed.Workflow, deployed.Version, fresh))
+		tellHooks(d.env.Err, n.URL, doc.definition.Webhooks())
 	}
 	fmt.Fprintf(d.env.Err, "Serving at %s (Ctrl-C ends it; everything is kept)\n", n.URL)
 	if err := n.Run(ctx, d.grace); err != nil {

@@ -82,9 +82,14 @@ func newPublish(env Environment) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use: "publish TYPE", Short: "Send an event to whoever waits for it", Args: cobra.ExactArgs(1),
-		Long: `Sends an event to all executions that wait for its type (and key), and keeps it for
-those that will. The same --id counts once. (To one execution: wovyr signal.)`,
-		Example: `  wovyr publish PaymentReceived --key o-1 --json-data '{"amount": 12}'`,
+		Long: `Sends an event to all executions that wait for its type (and key), keeps it for those
+that will, and starts the workflows that have a trigger for it. The same --id counts
+once. (To one execution: wovyr signal.)
+
+Steps that say from: file, queue or webhook take no event of the bus: --from sends one
+in the place of the upload, the message or the request that they wait for.`,
+		Example: `  wovyr publish PaymentReceived --key o-1 --json-data '{"amount": 12}'
+  wovyr publish 'Object Created' --key scans/one.pdf --from file --json-data '{"object": {"size": 5}}'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := r.checkData(); err != nil {
 				return err
@@ -104,6 +109,7 @@ those that will. The same --id counts once. (To one execution: wovyr signal.)`,
 	r.flags(c)
 	c.Flags().StringVar(&event.Key, "key", "", "key of the event")
 	c.Flags().StringVar(&event.Source, "source", "cli", "source of the event")
+	c.Flags().StringVar(&event.From, "from", "bus", "how it comes: bus, queue, file or webhook")
 	c.Flags().StringVar(&data, "json-data", "null", "data of the event: JSON, or @FILE")
 	c.Flags().StringVar(&event.ID, "id", "", "ID of the event: a repeat with it is harmless")
 	return c

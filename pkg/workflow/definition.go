@@ -518,6 +518,16 @@ func (t *WebhookTrigger) Address() string {
 	return hooks + t.Path
 }
 
+// Webhooks are the addresses of a definition's webhooks.
+func (d *Definition) Webhooks() (addresses []string) {
+	for i := range d.Triggers {
+		if t := d.Triggers[i].Webhook; t != nil {
+			addresses = append(addresses, t.Address())
+		}
+	}
+	return addresses
+}
+
 // hooks is where the paths of all webhooks begin.
 const hooks = "/hooks"
 
