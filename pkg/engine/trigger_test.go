@@ -58,11 +58,11 @@ func TestHookEvent(t *testing.T) {
 		"{ type: Paid, data: 1 }": `Paid//1`,
 		"{ type: 'git.${ event.type }', key: event.data.n, data: '${ event.data.n + 1 }' }": `git.push/7/8`,
 		"{ type: Paid }": "payload.too_large",
-		"{ type: '${ event.data.text }', data: 1 }":         "event.type",
-		"{ type: '${ event.key }', data: 1 }":               "expression.type",
-		"{ type: Paid, key: event.data.text, data: 1 }":     "event.key",
-		"{ type: Paid, key: event.data.nothing, data: 1 }":  "expression.missing",
-		"{ type: Paid, key: event.id, data: '${ 1 / 0 }' }": "expression.value",
+		"{ type: '${ event.data.text }', data: 1 }":                       "event.type",
+		"{ type: '${ event.key }', data: 1 }":                             "expression.type",
+		"{ type: Paid, key: event.data.text, data: 1 }":                   "payload.too_large",
+		"{ type: Paid, key: event.data.nothing, data: 1 }":                "expression.missing",
+		"{ type: Paid, key: event.id, data: '${ 1 / event.data.zero }' }": "expression.missing",
 	} {
 		e, err := HookEvent(triggersOf(t, "[ { webhook: { path: /a, verify: { bearer: k }, emit: "+emit+" } } ]")[0].Webhook, request)
 		if err != nil {
