@@ -379,3 +379,36 @@ output: '${ [steps.one.output.data.sum, steps.two.output.data.sum, steps.one.out
 	require.Len(t, r.letters(), 3)
 	require.Len(t, r.executions("pay"), 1)
 }
+
+// TestWhoComesAfterStandsInTheSameChain: successors, children and redrives of an execution that an event started are as far down the chain as it is.
+func TestWhoComesAfterStandsInTheSameChain(t *testing.T) {
+	r := newRig(t)
+	r.define("name: child\nsteps:\n  a: { value: 1 }")
+	r.define(`name: flow
+triggers: [ { event: { type: Go } } ]
+steps:
+  c: { workflow: { name: child } }
+  again: { needs: [ c ], when: input.n < 1, continue_as_new: { input: { n: '${ input.n + 1 }' } } }
+  f: { needs: [ c ], when: input.n > 0, fail: { code: over } }`)
+	r.define("name: first\nsteps:\n  e: { emit: { type: Go, data: { n: 0 } } }")
+	s := r.begin("first", `{}`)
+	r.settle()
+	for _, c := range r.commits(s) {
+		require.NoError(t, r.Emit(t.Context(), s, c))
+	}
+	r.settle()
+	flows := r.executions("flow")
+	require.Len(t, flows, 2)
+	var last *Snapshot
+	for _, f := range append(flows, r.executions("child")...) {
+		require.Equal(t, 1, f.Origin.Chain, f.Execution)
+		if f.Status.String() == "Failed" {
+			last = f
+		}
+	}
+	require.NotNil(t, last)
+	again, err := r.Redrive(t.Context(), RedriveRequest{Stream: stream(last.Execution)})
+	require.NoError(t, err)
+	require.Equal(t, 1, r.see(stream(again.Execution)).Origin.Chain)
+	require.Zero(t, r.see(s).Origin.Chain)
+}
