@@ -127,6 +127,10 @@ bench-coldstart: ## How long the functions of the AWS platform take to start, an
 bench-waiting: ## What 100,000 waiting executions cost: processor time, memory, restart
 	$(GO) run ./bench/waiting
 
+.PHONY: bench-aws
+bench-aws: ## What executions cost on AWS, counted, and the latency model: the tables of docs/cost.md (some minutes)
+	$(GO) test ./bench/aws -v -count 1 -timeout 0 -args -runs 5 -samples 1500
+
 .PHONY: cover
 cover: ## Coverage: bin/cover.html, and the total here (PKG)
 	@mkdir -p bin

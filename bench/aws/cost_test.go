@@ -71,7 +71,7 @@ func TestCosts(t *testing.T) {
 			{"chain of 10, each step works for a second", c.slow10, 2.50},
 			{"chain of 30, the same", c.slow30, 1.60},
 			{"fan-out of 100", c.fan100, 2.50},
-			{"approval, after an hour: 3 steps", c.approval, 9.00},
+			{"approval, after an hour: 3 steps", c.approval, 9.50},
 			{"wait of a week: 3 steps", c.week, 8.00},
 		} {
 			t.Logf("%s: $%.2f per million executions, $%.2f per million steps\n%s", x.name, x.bill.million(t), x.bill.step(t), x.bill.table(t))
