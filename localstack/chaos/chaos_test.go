@@ -85,7 +85,7 @@ func (r *run) all() {
 	length := time.Duration(*minutes * float64(time.Minute))
 	rounds := max(1, int(length/(15*time.Second)))
 	if testing.Short() {
-		length, rounds = 20*time.Second, 1
+		length, rounds = 10*time.Second, 1
 	}
 	faults := &awsproxy.Faults{Rate: *rate, Outages: *rate / 40, Longest: 2 * time.Second}
 	faults.Seed(r.seed)
