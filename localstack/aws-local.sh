@@ -124,10 +124,11 @@ TEXT
 }
 
 # shop deploys the app of a customer, with a worker class and a function in Python: a second stack, with the functions that the first one has compiled.
+# Its go.mod follows that of the repository by itself (-mod=mod).
 shop() {
 	say "deploying examples/aws-inventory as the stack shop (the log is bin/shop.log)"
 	mapfile -t choices < <(options)
-	if ! (cd "$root/examples/aws-inventory" && "$tools/node_modules/.bin/cdk" deploy "${choices[@]}" -c "code=$(cd "$root" && pwd)/bin/lambda" --require-approval never --no-notices) >"$root/bin/shop.log" 2>&1; then
+	if ! (cd "$root/examples/aws-inventory" && GOFLAGS=-mod=mod "$tools/node_modules/.bin/cdk" deploy "${choices[@]}" -c "code=$(cd "$root" && pwd)/bin/lambda" --require-approval never --no-notices) >"$root/bin/shop.log" 2>&1; then
 		tail -n 30 "$root/bin/shop.log" >&2
 		say "the deployment of examples/aws-inventory failed"
 		exit 1

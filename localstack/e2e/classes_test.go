@@ -83,6 +83,9 @@ func TestClass(t *testing.T) {
 	require.Equal(t, "completed", e.Outcome, "%+v", e.Error)
 	require.JSONEq(t, `1`, string(e.Output))
 
+	e = s.run(t, "large-kind", "input: { schema: { type: object, properties: { sku: { type: string } } } }\nsteps:\n  a: { function: inventory.fingerprint, with: '${ input.sku }' }\noutput: '${ size(steps.a.output) }'", fmt.Sprintf(`{"sku":%q}`, large))
+	require.JSONEq(t, `64`, string(e.Output), "a kind of its own that streams its input: %+v", e.Error)
+
 	e = s.run(t, "wide", "input: { schema: { type: object } }\nsteps:\n  all:\n    foreach: { items: '${ [1,2,3,4,5,6,7,8,9,10,11,12] }', as: n, steps: { one: { function: inventory.reserve, with: { sku: tea, count: '${ n - n + 1 }' }, idempotent: true } } }\noutput: '${ size(steps.all.output) }'", `{}`)
 	require.JSONEq(t, `12`, string(e.Output), "%+v", e.Error)
 }

@@ -9,11 +9,13 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/activity"
 	"github.com/wovyr/wovyr/pkg/aws"
+
+	"example.com/shop/stock"
 )
 
 func main() {
 	kinds := activity.NewRegistry()
-	if err := kinds.Functions.Add(activity.Func("inventory.reserve", reserve), activity.Func("inventory.release", release)); err != nil {
+	if err := kinds.Functions.Add(stock.Functions()...); err != nil {
 		log.Fatal(err)
 	}
 	p, err := aws.Setup(context.Background(), aws.Options{Activities: kinds})

@@ -1,10 +1,21 @@
-package main
+// Package stock is the activities of the shop. Two programs have them: the Lambda function of the worker class (inventory), and a wovyr of our own for the
+// laptop (local).
+package stock
 
 import (
 	"context"
 
 	"github.com/wovyr/wovyr/pkg/activity"
 )
+
+// Functions are what workflows call, by name.
+func Functions() []activity.Function {
+	return []activity.Function{
+		activity.Func("inventory.reserve", reserve),
+		activity.Func("inventory.release", release),
+		activity.Custom(activity.Kind{Name: "inventory.fingerprint", Activity: fingerprint{}}),
+	}
+}
 
 // Order is what a step gives to inventory.reserve by `with`.
 type Order struct {
