@@ -272,3 +272,26 @@ func TestRebuildWhileExecutionsRun(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 }
+
+// TestRebuildKnowsThePublisher: what the publisher may still bring is no difference, and is put right all the same.
+func TestRebuildKnowsThePublisher(t *testing.T) {
+	w := newWorld(t)
+	id := eventstore.Stream{Tenant: "acme", ID: "new"}
+	now := int64(2_001)
+	s := w.open(dynamodb.Options{Now: func() int64 { return now }})
+	want := history(t, s, id, 1, true)
+	p, err := s.Rebuild(t.Context(), dynamodb.Rebuild{DryRun: true})
+	require.NoError(t, err)
+	require.Zero(t, p.Different)
+	now += int64(2 * time.Minute)
+	p, err = s.Rebuild(t.Context(), dynamodb.Rebuild{DryRun: true})
+	require.NoError(t, err)
+	require.Equal(t, 1, p.Different, "after that it is")
+	now = 2_001
+	p, err = s.Rebuild(t.Context(), dynamodb.Rebuild{})
+	require.NoError(t, err)
+	require.Zero(t, p.Different)
+	got, err := s.Row(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
