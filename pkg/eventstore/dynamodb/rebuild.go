@@ -252,7 +252,7 @@ func (b *rebuilding) check(ctx context.Context, n int, seen Change) error {
 	}
 	for try := 1; ; try++ {
 		// The row was read before the history: a sound row is never ahead of it.
-		truth, found, err := b.truth(ctx, seen.Stream)
+		truth, head, found, err := b.truth(ctx, seen.Stream)
 		if errors.Is(err, errRow) || errors.Is(err, errHead) {
 			b.different(n, Difference{Stream: seen.Stream, Kind: Unreadable, What: err.Error()})
 			return nil
@@ -260,7 +260,7 @@ func (b *rebuilding) check(ctx context.Context, n int, seen Change) error {
 		if err != nil || !found {
 			return err
 		}
-		d, differs := difference(stands, truth)
+		d, differs := difference(stands, truth, head)
 		recent := d.Kind != Wrong && truth.Updated > b.o.Now()-int64(publisherLag)
 		switch {
 		case !differs || b.DryRun && recent:
@@ -285,8 +285,8 @@ func (b *rebuilding) check(ctx context.Context, n int, seen Change) error {
 	}
 }
 
-// truth is the newest row that the history of an execution has.
-func (b *rebuilding) truth(ctx context.Context, id eventstore.Stream) (row eventstore.Row, found bool, err error) {
+// truth is the newest row that the history of an execution has, and its head: commits that change nothing of what lists show may come without a row.
+func (b *rebuilding) truth(ctx context.Context, id eventstore.Stream) (row eventstore.Row, head uint64, found bool, err error) {
 	in := &sdk.QueryInput{
 		TableName: &b.tables.History, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(false), Limit: aws.Int32(tailFirst),
 		KeyConditionExpression:    aws.String("p = :p AND s BETWEEN :from AND :to"),
@@ -299,6 +299,9 @@ func (b *rebuilding) truth(ctx context.Context, id eventstore.Stream) (row event
 			if err != nil {
 				return false, err
 			}
+			if ok {
+				head = max(head, c.Commit.Last)
+			}
 			if ok && (c.Row != nil || c.Far) {
 				newest = &c
 			}
@@ -306,16 +309,16 @@ func (b *rebuilding) truth(ctx context.Context, id eventstore.Stream) (row event
 		})
 	})
 	if err != nil || newest == nil {
-		return row, false, err
+		return row, head, false, err
 	}
 	if err := b.nearRow(ctx, newest); err != nil || newest.Row == nil {
-		return row, false, err
+		return row, head, false, err
 	}
-	return *newest.Row, true, nil
+	return *newest.Row, head, true, nil
 }
 
 // difference says how a row that stands differs from what the history says.
-func difference(stands item, truth eventstore.Row) (Difference, bool) {
+func difference(stands item, truth eventstore.Row, head uint64) (Difference, bool) {
 	d := Difference{Stream: truth.Stream}
 	if stands == nil {
 		d.Kind, d.What = Missing, fmt.Sprintf("version %d, %s", truth.Version, truth.Status)
@@ -332,11 +335,13 @@ func difference(stands item, truth eventstore.Row) (Difference, bool) {
 	case row.Version < truth.Version:
 		d.Kind, d.What = Behind, fmt.Sprintf("version %d, %s; the history: version %d, %s", row.Version, row.Status, truth.Version, truth.Status)
 		return d, true
-	case row.Version > truth.Version && !row.Open && row.Purge != 0:
+	case row.Version > head && !row.Open && row.Purge != 0:
 		return d, false // a purge removes the newest commits first
-	case row.Version > truth.Version:
-		d.Kind, d.What = Wrong, fmt.Sprintf("version %d, which the history does not have: it ends at %d", row.Version, truth.Version)
+	case row.Version > head:
+		d.Kind, d.What = Wrong, fmt.Sprintf("version %d, which the history does not have: it ends at %d", row.Version, head)
 		return d, true
+	case row.Version > truth.Version: // the sweep wrote it at a commit without a row: that changed nothing else
+		truth.Version, truth.Updated, truth.Due, truth.Purge = row.Version, row.Updated, row.Due, row.Purge
 	}
 	d.Kind, d.What = Wrong, sameRow(stands, truth)
 	return d, d.What != ""

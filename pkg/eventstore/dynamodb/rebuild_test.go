@@ -78,6 +78,16 @@ func TestRebuild(t *testing.T) {
 	swept.Revision, swept.Repairs, swept.Due = 2, 2, 77_000
 	_, err := s.PutRow(ctx, swept)
 	require.NoError(t, err)
+	sparse := id("sparse") // its newest commits came without a row, and the sweep wrote one at the head
+	want["sparse"] = history(t, s, sparse, 2, true)
+	for n := range uint64(3) {
+		require.NoError(t, s.Append(ctx, sparse, commit(n+3, byte(n+3)), nil))
+	}
+	later := want["sparse"]
+	later.Version, later.Revision, later.Updated, later.Due = 5, 0, later.Updated+7, 66_000
+	_, err = s.PutRow(ctx, later)
+	require.NoError(t, err)
+	want["sparse"] = later
 	before := w.items(w.tables.Index)
 	rows := func() map[string]eventstore.Row {
 		out := map[string]eventstore.Row{}
