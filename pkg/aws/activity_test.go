@@ -40,6 +40,7 @@ const oneStep = "dsl: wovyr/v1\nname: one\nsteps: { a: { function: work } }\n"
 // TestALeaseIsTheVisibility looks at a task while it runs: it is hidden for its lease, not for as long as the function might run, and for longer with
 // each heartbeat.
 func TestALeaseIsTheVisibility(t *testing.T) {
+	t.Parallel() // it waits for the emulator
 	r := newRig(t)
 	begun, end := make(chan struct{}), make(chan struct{})
 	r.function("work", func(context.Context, map[string]any) (any, error) { close(begun); <-end; return nil, nil })
@@ -146,6 +147,7 @@ func TestHandsOverInTime(t *testing.T) {
 // TestCutOff lets a function run out of time in the middle of an activity: the attempt comes back, is given up when its lease is over, and made again
 // under a new fence.
 func TestCutOff(t *testing.T) {
+	t.Parallel() // it waits for the emulator
 	r := newRig(t)
 	var calls int
 	r.function("work", func(ctx context.Context, _ map[string]any) (any, error) {

@@ -274,6 +274,7 @@ func TestLargeInputs(t *testing.T) {
 
 // TestHandsBackBeforeTheDeadline has a worker that waits for ever: the answer is there, and the messages hidden, before Lambda cuts the function off.
 func TestHandsBackBeforeTheDeadline(t *testing.T) {
+	t.Parallel() // it waits for the emulator
 	r := newRig(t)
 	s := eventstore.Stream{Tenant: testTenant, ID: "x"}
 	require.NoError(t, r.inbox.Send(t.Context(), worker.Message{ID: "1", Stream: s, Input: workflow.Tick{}}, worker.Message{ID: "2", Stream: s, Input: workflow.Tick{}}))

@@ -117,6 +117,7 @@ func TestWhatIsPublished(t *testing.T) {
 // TestRecordsInAnyOrder gives the publisher records as no stream should: reordered, repeated, in pieces and with some missing in between. Rows come out
 // right, and each event goes out under its own number.
 func TestRecordsInAnyOrder(t *testing.T) {
+	t.Parallel() // it waits for the emulator
 	r := newRig(t)
 	x, all := r.emitters(3)
 	want := map[string]bool{}
@@ -298,6 +299,7 @@ func TestEventsThatTheBusDoesNotTake(t *testing.T) {
 // TestAKeyWithTooManyEvents emits one more than a key may have: that becomes a dead letter, which can be sent again when there is room, and the others
 // behind it are published.
 func TestAKeyWithTooManyEvents(t *testing.T) {
+	t.Parallel() // it waits for the emulator
 	r := newRig(t)
 	topic := eventstore.Topic{Tenant: testTenant, Type: "Told", Key: "k0"}
 	now := r.clock.Now()

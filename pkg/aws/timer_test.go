@@ -204,6 +204,7 @@ func (r *rig) sweep() Swept {
 // TestTheSweepRepairsAndReports loses a task again and again: the sweep sends it again, less and less often, and in the end says that the execution is
 // stuck. When its task is handled at last, it ends.
 func TestTheSweepRepairsAndReports(t *testing.T) {
+	t.Parallel() // it waits for the emulator
 	r := newRig(t)
 	r.function("work", func(context.Context, map[string]any) (any, error) { return nil, nil })
 	r.deploy(oneStep)
