@@ -241,6 +241,7 @@ func (c *crowd) check(ctx context.Context, ids []string) {
 			state, err := c.Worker.Inspect(ctx, s)
 			require.NoError(c, err)
 			require.Equal(c, "infrastructure.recoveries", state.State.Error.Code, "the only way to fail: workers were lost too often")
+			c.Logf("%s lost its worker too often", id)
 			continue
 		}
 		for _, step := range crowdSteps {
