@@ -132,6 +132,9 @@ func (p *Platform) comesAgain(ctx context.Context, q queue, r received, a worker
 // unreadable buries a message that is none of ours, or that nobody could read in many tries, and reports whether it is done with.
 func (p *Platform) unreadable(ctx context.Context, record events.SQSMessage, cause error) bool {
 	body := &BodyError{Queue: record.EventSourceARN[strings.LastIndexByte(record.EventSourceARN, ':')+1:]}
+	if strings.HasSuffix(p.config.EventsQueue, "/"+body.Queue) {
+		body.Queue = queueEvents
+	}
 	if !p.config.Commits || !errors.As(cause, &body) && !p.hopeless(worker.Answer{Err: cause}, received{record, receives(record)}) {
 		return false
 	}

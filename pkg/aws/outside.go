@@ -20,6 +20,19 @@ const (
 	DetailEvent = "Wovyr Event"
 )
 
+// queueEvents names the queue of events from outside in dead letters.
+const queueEvents = "events"
+
+// takeInAgain takes in a dead letter of that queue.
+func (p *Platform) takeInAgain(ctx context.Context, d eventstore.DeadLetter) error {
+	err := p.TakeIn(ctx, d.ID, d.Body)
+	var wrong *BodyError
+	if errors.As(err, &wrong) {
+		return &worker.UndeliverableError{Letter: d.ID, Reason: wrong.Err.Error()}
+	}
+	return err
+}
+
 // outside is an event from outside: one of EventBridge, or a plain message {type, key, data} in the queue of events.
 type outside struct {
 	ID         string          `json:"id"`
@@ -43,7 +56,7 @@ type outside struct {
 func (p *Platform) TakeIn(ctx context.Context, messageID string, body []byte) error {
 	var o outside
 	if err := json.Unmarshal(body, &o); err != nil {
-		return &BodyError{Queue: "events", Err: err}
+		return &BodyError{Queue: queueEvents, Err: err}
 	}
 	if o.ID == "" {
 		o.ID = messageID
@@ -53,13 +66,13 @@ func (p *Platform) TakeIn(ctx context.Context, messageID string, body []byte) er
 	}
 	e, err := o.event()
 	if err != nil {
-		return &BodyError{Queue: "events", Err: err}
+		return &BodyError{Queue: queueEvents, Err: err}
 	}
 	err = p.Worker.Publish(ctx, p.config.Tenant, e)
 	var limit *eventstore.LimitError
 	var invalid *eventstore.InvalidError
 	if errors.As(err, &limit) || errors.As(err, &invalid) || errors.Is(err, worker.ErrEventTooLarge) {
-		return &BodyError{Queue: "events", Err: err}
+		return &BodyError{Queue: queueEvents, Err: err}
 	}
 	return err
 }
@@ -74,10 +87,10 @@ func (p *Platform) startBy(ctx context.Context, o outside) error {
 		Correlation string         `json:"correlation_id"`
 	}
 	if err := json.Unmarshal(o.Detail, &d); err != nil {
-		return &BodyError{Queue: "events", Err: err}
+		return &BodyError{Queue: queueEvents, Err: err}
 	}
 	if d.Workflow == "" {
-		return &BodyError{Queue: "events", Err: errors.New("the detail names no workflow")}
+		return &BodyError{Queue: queueEvents, Err: errors.New("the detail names no workflow")}
 	}
 	if d.Key == "" {
 		d.Key = o.Source + "/" + o.ID
@@ -86,7 +99,7 @@ func (p *Platform) startBy(ctx context.Context, o outside) error {
 	var typed *workflow.Error
 	var reused *worker.KeyReusedError
 	if errors.As(err, &typed) && !typed.Retryable && typed.Category != workflow.CategoryInfrastructure || errors.As(err, &reused) {
-		return &BodyError{Queue: "events", Err: err}
+		return &BodyError{Queue: queueEvents, Err: err}
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wovyr/wovyr/pkg/aws/stack"
 	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
 )
@@ -99,6 +100,34 @@ func TestEventsThatNobodyCanTake(t *testing.T) {
 	require.Len(t, letters, 1)
 	require.Contains(t, letters[0].ID, "start-strict-")
 	require.Equal(t, "expression.missing", letters[0].Code)
+}
+
+// TestEventsComeAgainFromTheDeadLetters: an event that could not be taken in for long is sent again by an operator; one that nobody can read is not.
+func TestEventsComeAgainFromTheDeadLetters(t *testing.T) {
+	r := newRig(t)
+	arn := r.arnOf(r.config.EventsQueue)
+	record := func(id, body string) events.SQSMessage {
+		return events.SQSMessage{MessageId: id, Body: body, EventSource: "aws:sqs", EventSourceARN: arn, Attributes: map[string]string{"ApproximateReceiveCount": fmt.Sprint(stack.MaxFailures)}}
+	}
+	batch := events.SQSEvent{Records: []events.SQSMessage{record("m-1", ofBus("s-1", "shop", DetailStart, `{"workflow":"late","input":{"n":3}}`)), record("m-2", `{`)}}
+	require.Empty(t, r.takeIn(t.Context(), batch).BatchItemFailures)
+	letters, _, err := r.Store.DeadLetters(t.Context(), testTenant, eventstore.Page{})
+	require.NoError(t, err)
+	require.Len(t, letters, 2)
+	for _, d := range letters {
+		require.Equal(t, "events", d.Queue)
+	}
+	var unknown *worker.UnknownWorkflowError
+	require.ErrorAs(t, r.Worker.Redeliver(t.Context(), testTenant, "m-1", r.Ask), &unknown, "it is not there yet")
+	var never *worker.UndeliverableError
+	require.ErrorAs(t, r.Worker.Redeliver(t.Context(), testTenant, "m-2", r.Ask), &never)
+	r.deploy("dsl: wovyr/v1\nname: late\noutput: '${ input.n }'\nsteps:\n  a: { value: 1 }")
+	require.NoError(t, r.Worker.Redeliver(t.Context(), testTenant, "m-1", r.Ask))
+	r.work()
+	require.Equal(t, []string{`3`}, r.outputs("late"))
+	letters, _, err = r.Store.DeadLetters(t.Context(), testTenant, eventstore.Page{})
+	require.NoError(t, err)
+	require.Len(t, letters, 1)
 }
 
 // TestWhatAnEventCosts: an event that nobody waits for costs the same whether workflows have triggers or not; one that a trigger looks at, two reads more.

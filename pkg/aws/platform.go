@@ -138,6 +138,7 @@ func New(ctx context.Context, c Config, o Options) (*Platform, error) {
 	if err := p.Worker.Init(); err != nil {
 		return nil, err
 	}
+	p.Worker.Redelivers = map[string]func(context.Context, eventstore.DeadLetter) error{queueEvents: p.takeInAgain}
 	p.hands = hands{p.Worker.HandleInbox, p.Worker.HandleTask, p.Worker.BuryMessage, p.Worker.BuryTask}
 	return p, nil
 }

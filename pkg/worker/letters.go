@@ -40,7 +40,7 @@ func LetterInput(d eventstore.DeadLetter) workflow.Input {
 }
 
 // Redeliver sends a dead letter again, and removes it once that is done: a message to its execution by ask, which returns when it is safe; a task by
-// repairing its execution; emitted events by emitting them; a start by its trigger. What an execution would refuse again now is refused here: a *engine.RefusedError,
+// repairing its execution; emitted events by emitting them; a start by its trigger; those of the platform by its Redelivers. What an execution would refuse again now is refused here: a *engine.RefusedError,
 // *EndedError or ErrNoExecution. What fails again later is a new dead letter.
 func (w *Worker) Redeliver(ctx context.Context, tenant, id string, ask func(ctx context.Context, s eventstore.Stream, in workflow.Input) error) error {
 	d, err := w.Store.DeadLetter(ctx, tenant, id)
@@ -57,6 +57,8 @@ func (w *Worker) Redeliver(ctx context.Context, tenant, id string, ask func(ctx 
 		err = w.emitAgain(ctx, s, d)
 	case d.Queue == queueTriggers:
 		err = w.startAgain(ctx, tenant, d)
+	case w.Redelivers[d.Queue] != nil:
+		err = w.Redelivers[d.Queue](ctx, d)
 	default:
 		err = &UndeliverableError{d.ID, "its queue " + strconv.Quote(d.Queue) + " is not known"}
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,9 @@ type Worker struct {
 	// SparseRows leaves out the row of a commit that says nothing new in lists or to the sweep, only that the execution has moved: for stores whose
 	// index is derived from the commits and paid by the row.
 	SparseRows bool
+
+	// Redelivers take dead letters of the platform's own queues in once more, by the names of the queues; nil: it has none.
+	Redelivers map[string]func(ctx context.Context, d eventstore.DeadLetter) error
 
 	// Announces says of which events the platform tells the outside, beside those that workflows emit; nil: of none.
 	Announces func(e workflow.Event) bool
