@@ -52,25 +52,27 @@ func measure(runs int, trace string) error {
 		fmt.Print(text)
 		return err
 	}
-	took := map[string][]time.Duration{}
+	took, busy := map[string][]time.Duration{}, map[string][]time.Duration{}
 	for range runs + 1 { // the first round warms the page cache and does not count
 		for _, f := range functions { // one after the other, so that a busy moment hits all of them
-			d, _, err := start(filepath.Join(dir, f), nil)
+			r, err := start(filepath.Join(dir, f), nil)
 			if err != nil {
 				return fmt.Errorf("%s: %w", f, err)
 			}
-			took[f] = append(took[f], d)
+			took[f], busy[f] = append(took[f], r.took), append(busy[f], r.processor)
 		}
 	}
-	fmt.Printf("%-14s %10s %12s %12s %12s\n", "function", "binary", "init median", "fastest", "slowest")
+	fmt.Printf("%-14s %10s %12s %12s %12s %12s\n", "function", "binary", "init median", "fastest", "slowest", "processor")
 	for _, f := range functions {
 		info, err := os.Stat(filepath.Join(dir, f))
 		if err != nil {
 			return err
 		}
 		list := took[f][1:]
+		cpu := busy[f][1:]
 		slices.Sort(list)
-		fmt.Printf("%-14s %7.1f MB %9.1f ms %9.1f ms %9.1f ms\n", f, float64(info.Size())/1e6, ms(list[len(list)/2]), ms(list[0]), ms(list[len(list)-1]))
+		slices.Sort(cpu)
+		fmt.Printf("%-14s %7.1f MB %9.1f ms %9.1f ms %9.1f ms %9.1f ms\n", f, float64(info.Size())/1e6, ms(list[len(list)/2]), ms(list[0]), ms(list[len(list)-1]), ms(cpu[len(cpu)/2]))
 	}
 	fmt.Printf("\n%d runs each; the goal is %v. Load of this machine: %s", runs, goal, load())
 	return nil
@@ -96,12 +98,21 @@ func compile(dir, function string) error {
 	return nil
 }
 
-// start starts a function and returns how long it took to ask for its first invocation, and what it wrote to standard error.
-func start(binary string, more []string) (time.Duration, string, error) {
+// run is one start of a function.
+type run struct {
+	// took is the time from exec to the question for the first invocation; processor is how long processors worked for it, which another load of the
+	// machine changes less.
+	took, processor time.Duration
+	// said is what it wrote to standard error.
+	said string
+}
+
+// start starts a function until it asks for its first invocation.
+func start(binary string, more []string) (run, error) {
 	asked := make(chan time.Time, 1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return 0, "", err
+		return run{}, err
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/runtime/invocation/next") {
@@ -122,7 +133,7 @@ func start(binary string, more []string) (time.Duration, string, error) {
 	cmd.Stdout, cmd.Stderr = io.Discard, &said
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
-		return 0, "", err
+		return run{}, err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -130,9 +141,9 @@ func start(binary string, more []string) (time.Duration, string, error) {
 	case at := <-asked:
 		cancel()
 		<-ended
-		return at.Sub(begun), said.String(), nil
+		return run{at.Sub(begun), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), said.String()}, nil
 	case err := <-ended:
-		return 0, said.String(), errors.Join(errors.New("it ended before it asked for an invocation"), err, errors.New(said.String()))
+		return run{}, errors.Join(errors.New("it ended before it asked for an invocation"), err, errors.New(said.String()))
 	}
 }
 
@@ -150,7 +161,7 @@ func environment(api string) []string {
 
 // traced are the packages of a function that take longest to initialize.
 func traced(binary string) (string, error) {
-	_, said, err := start(binary, []string{"GODEBUG=inittrace=1"})
+	r, err := start(binary, []string{"GODEBUG=inittrace=1"})
 	if err != nil {
 		return "", err
 	}
@@ -159,7 +170,7 @@ func traced(binary string) (string, error) {
 		clock float64
 	}
 	var lines []line
-	for text := range strings.Lines(said) {
+	for text := range strings.Lines(r.said) {
 		var l line
 		var name string
 		var at float64
