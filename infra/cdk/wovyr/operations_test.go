@@ -64,7 +64,7 @@ func TestOperations(t *testing.T) {
 		}
 	})
 	t.Run("functions take what the code expects", func(t *testing.T) {
-		batches := map[string]float64{"Inbox": stack.InboxBatch, "Tasks": stack.TasksBatch, "TasksGpuLarge": stack.TasksBatch, "Timers": stack.TimersBatch, "Events": stack.EventsBatch}
+		batches := map[string]float64{"Inbox": stack.InboxBatch, "Tasks": stack.OwnTasksBatch, "TasksGpuLarge": stack.TasksBatch, "Timers": stack.TimersBatch, "Events": stack.EventsBatch}
 		seen := 0
 		for id, r := range tpl.of("AWS::Lambda::EventSourceMapping") {
 			source, kind := attribute(r.Properties["EventSourceArn"])
