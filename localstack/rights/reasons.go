@@ -19,7 +19,7 @@ var Reasons = []Reason{
 	{Actions: []string{"sqs:SendMessage"}, Resource: "Tasks", Why: "whoever decides may start an activity"},
 	{Actions: []string{"scheduler:CreateSchedule", "iam:PassRole"}, Why: "whoever decides may set a timer of more than 15 minutes"},
 	{Actions: []string{"secretsmanager:GetSecretValue"}, Resource: "TokenKey", Why: "whoever decides may start an activity that answers by a callback, and the API checks its answer"},
-	{Actions: []string{"secretsmanager:GetSecretValue", "ssm:GetParameter"}, Functions: []string{"Activity", "Api"}, Resource: "wovyr/", Why: "secrets of workflows: those that activities use, and those that webhooks are verified by"},
+	{Actions: []string{"secretsmanager:GetSecretValue", "ssm:GetParameter"}, Resource: "wovyr/", Why: "secrets of workflows: those that activities use, and those that webhooks are verified by"},
 
 	{Actions: []string{"dynamodb:BatchGetItem", "dynamodb:UpdateItem", "dynamodb:PutItem"}, Functions: []string{"Timer"}, Resource: "Index", Why: "rows of executions that are overdue, or whose retention is over"},
 	{Actions: []string{"dynamodb:BatchWriteItem"}, Functions: []string{"Timer"}, Resource: "History", Why: "an execution is removed when its retention is over"},
