@@ -79,9 +79,9 @@ func textOf(m worker.Message) string {
 	return kind + " " + marshal(m)
 }
 
-// taskText is what must arrive of a task: all but its command.
+// taskText is what must arrive of a task: all but its command, and the time of sending, which some queues add.
 func taskText(t worker.Task) string {
-	t.Command = nil
+	t.Command, t.Sent = nil, 0
 	return marshal(t)
 }
 
