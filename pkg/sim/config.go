@@ -58,6 +58,8 @@ type Config struct {
 	Rates     Rates
 	// Gone lets workers know which others are dead, as on one machine.
 	Gone bool
+	// Many makes workers behave as on a platform of many small ones: results of a crowd go to the inbox, and rows are left out that say nothing new.
+	Many bool
 	// Unswept lets no sweep run.
 	Unswept bool
 	// Faults is how long faults happen, in virtual time. Afterwards everything must end within Patience.

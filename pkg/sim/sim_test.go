@@ -34,6 +34,7 @@ func config(t testing.TB, seed uint64, names ...string) sim.Config {
 		c.Rates = sim.CalmRates()
 	}
 	c.Gone = c.Rates.Crash > 0 && seed%8 == 4
+	c.Many = seed%3 == 1
 	if *trace {
 		c.Trace = os.Stdout
 	}

@@ -127,10 +127,13 @@ func (w *world) newWorker(p *process) *worker.Worker {
 	limits.Checkpoint = 2 << 10 // so that histories have several
 	limits.Inline = 1 << 10     // so that results go to the payload store
 	limits.Retention = retention
+	if w.config.Many {
+		limits.Crowd = 1
+	}
 	out := &worker.Worker{
 		Name: p.name(), Class: classes[p.class], Commits: p.commits(), Store: w.storeOf(p), Payloads: payloads{w.payloads, w}, Programs: w.programs,
 		Clock: clock{p}, Entropy: entropy{w}, Inbox: inbox{w}, Tasks: tasks{w}, Timers: timers{w}, Activities: kinds, Route: route, Links: links{},
-		Committed: w.heard, Limits: limits,
+		Committed: w.heard, SparseRows: w.config.Many, Limits: limits,
 	}
 	if w.config.Gone {
 		out.Gone = w.gone
