@@ -94,7 +94,7 @@ func TestSparseRows(t *testing.T) {
 
 	// A worker that has not seen the execution before tells as little, and what the sweep looks at moves on with the time.
 	rows.rows = nil
-	s = r.begin(name, `{}`)
+	r.begin(name, `{}`)
 	for range 3 {
 		tasks := r.takeTasks()
 		require.Len(t, tasks, 1)
