@@ -48,9 +48,24 @@ func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivi
 	if cause := context.Cause(run); errors.Is(cause, errLost) {
 		return result, cause
 	}
-	typed, after := activity.AsError(run, err)
+	typed, after := activity.AsError(run, storesOut(cmd, err))
 	result.Error, result.RetryAfter = w.mask(d.Stream.Tenant).Error(typed), int64(after)
 	return result, nil
+}
+
+// CodeStores is the code of an attempt that failed because what it reads or came to could not be read or stored then.
+const CodeStores = "infrastructure.unavailable"
+
+// storesOut turns an outage of the stores into an error that says so: it is no failure of the activity's own, and a retry helps where the step may be
+// repeated.
+func storesOut(cmd workflow.RunActivity, err error) error {
+	var typed *workflow.Error
+	if errors.As(err, &typed) || !errors.Is(err, eventstore.ErrUnavailable) && !errors.Is(err, eventstore.ErrUnknownOutcome) {
+		return err
+	}
+	e := workflow.Errorf(CodeStores, workflow.CategoryInfrastructure, "%v", err)
+	e.Retryable = cmd.Idempotent == nil || *cmd.Idempotent
+	return e
 }
 
 // call finds the kind and runs it.

@@ -2,6 +2,9 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,4 +162,41 @@ func TestAnEagerStartIsClaimedInTime(t *testing.T) {
 	require.True(t, r.HandleTask(t.Context(), r.received(r.sent[0])).Done)
 	r.ended(s, "completed")
 	require.Empty(t, r.takeMessages())
+}
+
+// outOfReach is a payload store that cannot be written to for a time.
+type outOfReach struct {
+	eventstore.PayloadStore
+	times int
+}
+
+func (o *outOfReach) Put(ctx context.Context, s eventstore.Stream, r io.Reader) (eventstore.Ref, error) {
+	if o.times > 0 {
+		o.times--
+		return eventstore.Ref{}, &eventstore.UnavailableError{Op: "put", Err: errors.New("slow down")}
+	}
+	return o.PayloadStore.Put(ctx, s, r)
+}
+
+// TestAnOutageOfTheStoresIsNoFailureOfTheStep: an attempt whose result cannot be stored is made again without a word about retries in the workflow, unless it
+// must not be repeated.
+func TestAnOutageOfTheStoresIsNoFailureOfTheStep(t *testing.T) {
+	for step, outcome := range map[string]string{"": "completed", ", idempotent: true": "completed", ", idempotent: false": "failed"} { // order-free
+		runs := 0
+		r := newRig(t, activity.Func("work", func(context.Context, struct{}) (string, error) { runs++; return strings.Repeat("x", 300_000), nil }))
+		r.Payloads = &outOfReach{r.payloads, 1}
+		s := r.begin(r.define("name: works\nsteps:\n  a: { function: work"+step+" }"), `{}`)
+		r.settle()
+		if outcome == "completed" {
+			r.pass(time.Minute)
+			require.True(t, r.tell(s, workflow.Tick{}).Done)
+			r.settle()
+		}
+		end := r.ended(s, outcome)
+		require.Equal(t, map[string]int{"completed": 2, "failed": 1}[outcome], runs, "%q", step)
+		if outcome == "failed" {
+			require.Equal(t, CodeStores, end.State.Error.Code)
+			require.Equal(t, workflow.CategoryInfrastructure, end.State.Error.Category)
+		}
+	}
 }
