@@ -92,7 +92,7 @@ steps:
 	{name: "large", effects: 1, outcome: "completed", output: `300000`, steps: `
 output: '${ size(input.text) }'
 steps:
-  a: { function: std.echo, with: { text: '${ input.text }', n: 1 } }
+  a: { function: std.echo, with: { text: '${ input.text }', n: 1 }, RETRY }
   b: { needs: [ a ], http: { method: POST, url: 'URL/do', body: { n: '${ steps.a.output.n }' } }, RETRY }
 `},
 	{name: "cancelled", effects: 2, outcome: "cancelled, compensated", play: cancelled, steps: `
