@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -219,4 +220,30 @@ func TestAWebhookThatCannotStart(t *testing.T) {
 	status, text = post(t, c, "/hooks/strict", `{"m": 1}`, "Content-Type", jsonType, "Authorization", "Bearer "+hookSecret, "Idempotency-Key", "k1")
 	require.Equal(t, http.StatusAccepted, status)
 	require.Contains(t, text, page.Items[0].ID, "the sender's own repeat finds it")
+}
+
+// TestAKeptRequestIsTheSameDelivery: whoever gets hold of a request that signs its time cannot make others of it by what he puts beside what is signed.
+func TestAKeptRequestIsTheSameDelivery(t *testing.T) {
+	c, _ := serveHooks(t, "name: paid\ntriggers: [ { webhook: { path: /stripe, verify: { hmac_sha256: hook, header: Stripe-Signature }, input: { kind: '${ event.type }', id: '${ event.id }' } } } ]\nsteps: { a: { value: '${ input }' } }\noutput: '${ steps.a.output }'\n")
+	const body = `{"id":"evt_1"}`
+	at := fmt.Sprint(time.Now().Unix())
+	m := hmac.New(sha256.New, []byte(hookSecret))
+	m.Write([]byte(at + "." + body))
+	signed := "t=" + at + ",v1=" + hex.EncodeToString(m.Sum(nil))
+	started := map[string]bool{}
+	for _, beside := range [][]string{
+		nil, {"Idempotency-Key", "a"}, {"Webhook-Id", "b"}, {"Ce-Type", "other"}, {"X-Slack-Signature", "v0=00"}, {"Svix-Signature", "v1,x", "Svix-Id", "c"},
+	} {
+		status, text := post(t, c, "/hooks/stripe", body, append(beside, "Content-Type", jsonType, "Stripe-Signature", signed)...)
+		require.Equal(t, http.StatusAccepted, status, "%v: %s", beside, text)
+		var out client.Hooked
+		require.NoError(t, json.Unmarshal([]byte(text), &out))
+		started[out.Execution] = true
+	}
+	require.Len(t, started, 1)
+	for id := range started { // order-free: one
+		e, err := c.Wait(t.Context(), id)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"kind":"/hooks/stripe","id":"evt_1"}`, string(e.Output))
+	}
 }

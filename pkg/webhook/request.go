@@ -6,36 +6,70 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
+	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
-// deliveryHeaders hold what senders call a delivery; a repeat of it has the same. Webhook-Id and Svix-Id are signed with the body.
+// deliveryHeaders hold what senders call a delivery; a repeat of it has the same.
 var deliveryHeaders = []string{"Webhook-Id", "Svix-Id", "Idempotency-Key", "X-GitHub-Delivery", "X-Gitlab-Event-UUID", "X-Shopify-Webhook-Id", "Ce-Id"}
 
 // maxID is the most bytes of a delivery's ID that stand as they are.
 const maxID = 200
 
-// Delivery is the ID of a delivery: what its sender calls it, in one of the usual headers or, for Stripe, in the body. Without any, own is false, and the
-// ID is that of all requests with this body.
-func Delivery(h http.Header, body []byte) (id string, own bool) {
-	for _, name := range deliveryHeaders {
+// Delivery is the ID of a delivery: what its sender calls it. Senders that sign a time say it in what they sign (bodyIDs, signedIDs), and nothing else counts
+// there, or whoever kept a request could make new deliveries of it; any other says it in one of the usual headers. Without any, own is
+// false, and the ID is that of all requests with this body.
+func Delivery(v workflow.Verify, h http.Header, body []byte) (id string, own bool) {
+	form := textproto.CanonicalMIMEHeaderKey(v.Header)
+	names := deliveryHeaders
+	if timed[form] {
+		names = signedIDs[form]
+	}
+	for _, name := range names {
 		if id = h.Get(name); id != "" {
 			return short(id), true
 		}
 	}
-	if h.Get("Stripe-Signature") != "" {
-		var event struct {
-			ID string `json:"id"`
-		}
-		if json.Unmarshal(body, &event) == nil && event.ID != "" {
-			return short(event.ID), true
-		}
+	if id = inBody(bodyIDs[form], body); id != "" {
+		return short(id), true
 	}
 	return hash(string(body)), false
+}
+
+// timed are the signatures that sign a time too, so that a request which somebody kept is soon worth nothing.
+var timed = map[string]bool{"Stripe-Signature": true, "Webhook-Signature": true, "Svix-Signature": true, "X-Slack-Signature": true}
+
+// signedIDs are the headers that these sign with the body, and bodyIDs the members of the body that tell deliveries apart.
+var (
+	signedIDs = map[string][]string{"Webhook-Signature": {"Webhook-Id"}, "Svix-Signature": {"Svix-Id"}}
+	bodyIDs   = map[string]string{"Stripe-Signature": "id", "X-Slack-Signature": "event_id"}
+)
+
+// inBody is a text that a body of JSON has under a name; "" without one.
+func inBody(name string, body []byte) (text string) {
+	var members map[string]json.RawMessage
+	if name == "" || json.Unmarshal(body, &members) != nil || json.Unmarshal(members[name], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// Form is a Verify of the form that a request seems to have, by the headers it comes with: a guess of how its webhook verifies it.
+func Form(h http.Header) workflow.Verify {
+	for _, name := range slices.Sorted(maps.Keys(timed)) {
+		if h.Get(name) != "" {
+			return workflow.Verify{Header: name}
+		}
+	}
+	return workflow.Verify{}
 }
 
 func short(id string) string {
@@ -53,8 +87,12 @@ func hash(text string) string {
 // typeHeaders hold what senders call the event.
 var typeHeaders = []string{"X-GitHub-Event", "X-Gitlab-Event", "X-Event-Key", "X-Shopify-Topic", "Ce-Type"}
 
-// EventType is what the sender calls the event, by one of the usual headers; "" without any.
-func EventType(h http.Header) string {
+// EventType is what the sender calls the event, by one of the usual headers; "" without any. Where a time is signed, a header that is not says nothing:
+// those senders name the event in the body.
+func EventType(v workflow.Verify, h http.Header) string {
+	if timed[textproto.CanonicalMIMEHeaderKey(v.Header)] {
+		return ""
+	}
 	for _, name := range typeHeaders {
 		if t := h.Get(name); t != "" && len(t) <= maxID && utf8.ValidString(t) {
 			return t

@@ -103,41 +103,83 @@ func TestASignatureOfAnotherForm(t *testing.T) {
 }
 
 func TestDelivery(t *testing.T) {
+	plain := workflow.Verify{HMACSHA256: "k", Header: "X-Signature"}
 	for name, c := range map[string]struct {
 		header http.Header
 		body   string
 		id     string
 		own    bool
 	}{
-		"github":          {header("X-GitHub-Delivery", "72d3162e"), "{}", "72d3162e", true},
-		"idempotency key": {header("Idempotency-Key", "a"), "{}", "a", true},
-		"signed first":    {header("Idempotency-Key", "a", "Webhook-Id", "msg"), "{}", "msg", true},
-		"stripe":          {header("Stripe-Signature", "t=1"), `{"id":"evt_1","type":"charge"}`, "evt_1", true},
-		"no stripe":       {header(), `{"id":"evt_1"}`, "sha256:5d9cbc3a0e3ce57b4b5dfd0cf5d8d7e5", false},
+		"github":           {header("X-GitHub-Delivery", "72d3162e"), "{}", "72d3162e", true},
+		"idempotency key":  {header("Idempotency-Key", "a"), "{}", "a", true},
+		"standard first":   {header("Idempotency-Key", "a", "Webhook-Id", "msg"), "{}", "msg", true},
+		"an ID in no body": {header(), `{"id":"evt_1"}`, "", false},
 	} {
-		id, own := webhook.Delivery(c.header, []byte(c.body))
-		require.Equal(t, c.own, own, name)
-		if c.own {
-			require.Equal(t, c.id, id, name)
-		} else {
-			require.Regexp(t, `^sha256:[0-9a-f]{64}$`, id, name)
+		for _, v := range []workflow.Verify{plain, {Bearer: "k"}, webhook.Form(c.header)} {
+			id, own := webhook.Delivery(v, c.header, []byte(c.body))
+			require.Equal(t, c.own, own, name)
+			if c.own {
+				require.Equal(t, c.id, id, name)
+			} else {
+				require.Regexp(t, `^sha256:[0-9a-f]{64}$`, id, name)
+			}
 		}
 	}
 	for _, odd := range []string{strings.Repeat("x", 10_000), "\xff"} {
-		id, own := webhook.Delivery(header("Ce-Id", odd), nil)
+		id, own := webhook.Delivery(plain, header("Ce-Id", odd), nil)
 		require.True(t, own)
 		require.Regexp(t, `^sha256:[0-9a-f]{64}$`, id)
 	}
-	one, _ := webhook.Delivery(header(), []byte("a"))
-	two, _ := webhook.Delivery(header(), []byte("b"))
+	one, _ := webhook.Delivery(plain, header(), []byte("a"))
+	two, _ := webhook.Delivery(plain, header(), []byte("b"))
 	require.NotEqual(t, one, two)
 }
 
+// TestWhatIsSignedTellsDeliveriesApart: where a time is signed, a request that somebody kept is the same delivery and the same event whatever is put beside what is signed.
+func TestWhatIsSignedTellsDeliveriesApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		header http.Header
+		body   string
+		id     string // empty: the hash of the body
+	}{
+		"Stripe-Signature":         {header(), `{"id":"evt_1","type":"charge"}`, "evt_1"},
+		"stripe-signature":         {header(), `{"id":7}`, ""},
+		"Webhook-Signature":        {header("Webhook-Id", "msg"), `{"id":"other"}`, "msg"},
+		"Svix-Signature":           {header("Svix-Id", "msg"), `{}`, "msg"},
+		"X-Slack-Signature":        {header(), `{"event_id":"Ev1","type":"event_callback"}`, "Ev1"},
+		"x-slack-signature":        {header(), `command=%2Fpay&trigger_id=1`, ""},
+		"Svix-Signature, no ID":    {header(), `{}`, ""},
+		"Webhook-Signature, no ID": {header(), `{}`, ""},
+	} {
+		signed, _, _ := strings.Cut(name, ",")
+		v := workflow.Verify{HMACSHA256: "k", Header: signed}
+		plain := c.header.Clone()
+		plain.Set(signed, "v1,x")
+		require.Equal(t, http.CanonicalHeaderKey(signed), webhook.Form(plain).Header)
+		id, own := webhook.Delivery(v, plain, []byte(c.body))
+		require.Equal(t, c.id != "", own, name)
+		if own {
+			require.Equal(t, c.id, id, name)
+		}
+		for _, beside := range []string{"Webhook-Id", "Svix-Id", "Idempotency-Key", "X-Github-Delivery", "X-Gitlab-Event-Uuid", "X-Shopify-Webhook-Id", "Ce-Id", "Ce-Type", "X-Github-Event"} {
+			if c.header.Get(beside) != "" || strings.TrimSuffix(beside, "Id") == strings.TrimSuffix(signed, "Signature") {
+				continue // signed
+			}
+			changed := plain.Clone()
+			changed.Set(beside, "another")
+			same, _ := webhook.Delivery(v, changed, []byte(c.body))
+			require.Equal(t, id, same, "%s with %s", name, beside)
+			require.Empty(t, webhook.EventType(v, changed), "%s with %s", name, beside)
+		}
+	}
+}
+
 func TestEventType(t *testing.T) {
-	require.Equal(t, "push", webhook.EventType(header("X-GitHub-Event", "push")))
-	require.Empty(t, webhook.EventType(header()))
-	require.Empty(t, webhook.EventType(header("Ce-Type", "\xff")))
-	require.Empty(t, webhook.EventType(header("Ce-Type", strings.Repeat("x", 201))))
+	v := workflow.Verify{Bearer: "k"}
+	require.Equal(t, "push", webhook.EventType(v, header("X-GitHub-Event", "push")))
+	require.Empty(t, webhook.EventType(v, header()))
+	require.Empty(t, webhook.EventType(v, header("Ce-Type", "\xff")))
+	require.Empty(t, webhook.EventType(v, header("Ce-Type", strings.Repeat("x", 201))))
 }
 
 func TestValue(t *testing.T) {
@@ -175,7 +217,10 @@ func FuzzVerify(f *testing.F) {
 		for _, v := range []workflow.Verify{{Bearer: "k"}, {HMACSHA256: "k", Header: name}} {
 			require.ErrorIs(t, webhook.Verify(v, "a secret that nobody guesses", h, body, time.Unix(1, 0)), webhook.ErrRefused)
 		}
-		webhook.Delivery(h, body)
+		for _, v := range []workflow.Verify{webhook.Form(h), {HMACSHA256: "k", Header: name}} {
+			id, _ := webhook.Delivery(v, h, body)
+			require.NotEmpty(t, id)
+		}
 		if v, err := webhook.Value(value, body); err == nil {
 			require.NotEmpty(t, v)
 		}
