@@ -43,7 +43,7 @@ func (s *Server) history(r *http.Request) (answer, error) {
 
 // ViewEvent is what people see of an event: its step and attempt stand out of its data.
 func ViewEvent(e worker.HistoryEvent) (client.Event, error) {
-	out := client.Event{Type: e.Event.Type().String(), Version: e.Version, At: moment(e.At), Worker: e.Worker}
+	out := client.Event{Type: e.Event.Type().String(), Version: e.Version, At: moment(e.At), Worker: e.Worker, CommitBytes: e.Bytes}
 	text, err := json.Marshal(e.Event)
 	if err != nil {
 		return out, err

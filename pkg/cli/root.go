@@ -97,7 +97,7 @@ which editors complete and check them while you type.`,
 	}
 	add("Write workflows:", newValidate(env), newGraph(env), newTest(env), newSchema(env))
 	add("Run them:", newRun(env), newDev(env), newDeploy(env), newStart(env), newSignal(env), newPublish(env), newTask(env), newCancel(env), newSecrets(env))
-	add("Look at executions:", newGet(env), newList(env), newHistory(env), newVerify(env))
+	add("Look at executions:", newGet(env), newList(env), newHistory(env), newCost(env), newVerify(env))
 	operate := []*cobra.Command{newRedrive(env)}
 	for _, m := range moves {
 		operate = append(operate, newMove(env, m))

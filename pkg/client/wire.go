@@ -83,13 +83,15 @@ type Task struct {
 
 // Event is one event of a history.
 type Event struct {
-	Type    string          `json:"type"`
-	Version uint64          `json:"version"`
-	At      time.Time       `json:"at"`
-	Step    string          `json:"step,omitempty"`
-	Attempt int             `json:"attempt,omitempty"`
-	Worker  string          `json:"worker,omitempty"`
-	Data    json.RawMessage `json:"data,omitempty"`
+	Type    string    `json:"type"`
+	Version uint64    `json:"version"`
+	At      time.Time `json:"at"`
+	Step    string    `json:"step,omitempty"`
+	Attempt int       `json:"attempt,omitempty"`
+	Worker  string    `json:"worker,omitempty"`
+	// CommitBytes is the size of the commit that begins with the event, as it is stored; 0 of an event that is not the first of its commit.
+	CommitBytes int             `json:"commit_bytes,omitempty"`
+	Data        json.RawMessage `json:"data,omitempty"`
 }
 
 // Deployed is what a deploy led to.

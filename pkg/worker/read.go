@@ -52,6 +52,8 @@ type HistoryEvent struct {
 	workflow.Recorded
 	Worker string
 	Causes []string
+	// Bytes is the size of the commit, as it was given to the store, on the first of its events; 0 on the others.
+	Bytes int
 }
 
 // History returns the events after a version, oldest first: those of at most commits commits.
@@ -68,7 +70,11 @@ func (w *Worker) History(ctx context.Context, s eventstore.Stream, after uint64,
 		}
 		for _, r := range b.Recorded(c.First) {
 			if r.Version > after {
-				out = append(out, HistoryEvent{Recorded: r, Worker: b.Worker, Causes: b.Causes})
+				e := HistoryEvent{Recorded: r, Worker: b.Worker, Causes: b.Causes}
+				if r.Version == c.First {
+					e.Bytes = len(c.Data)
+				}
+				out = append(out, e)
 			}
 		}
 	}
