@@ -89,7 +89,7 @@ once. (To one execution: wovyr signal.)
 Steps that say from: file, queue or webhook take no event of the bus: --from sends one
 in the place of the upload, the message or the request that they wait for.`,
 		Example: `  wovyr publish PaymentReceived --key o-1 --json-data '{"amount": 12}'
-  wovyr publish 'Object Created' --key scans/one.pdf --from file --json-data '{"object": {"size": 5}}'`,
+  wovyr publish 'Object Created' --key scans/one.pdf --from file --json-data '{}'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := r.checkData(); err != nil {
 				return err

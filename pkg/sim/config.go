@@ -59,7 +59,9 @@ type Config struct {
 	// Gone lets workers know which others are dead, as on one machine.
 	Gone bool
 	// Many makes workers behave as on a platform of many small ones: results of a crowd go to the inbox, and rows are left out that say nothing new.
-	Many bool
+	// Derived, beside it, makes rows come some time after their commits, and twice; and a task stays hidden for as long as an invocation may last, until
+	// it has run for a moment (commit protocol, points 13 and 14).
+	Many, Derived bool
 	// Unswept lets no sweep run.
 	Unswept bool
 	// Faults is how long faults happen, in virtual time. Afterwards everything must end within Patience.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wovyr/wovyr/pkg/engine"
 	"github.com/wovyr/wovyr/pkg/eventstore"
+	"github.com/wovyr/wovyr/pkg/fsm"
 	"github.com/wovyr/wovyr/pkg/worker"
 	"github.com/wovyr/wovyr/pkg/workflow"
 	"github.com/wovyr/wovyr/pkg/workflow/codec"
@@ -94,10 +95,42 @@ func (w *world) committed(s eventstore.Stream, c eventstore.Commit) {
 	for _, r := range b.Recorded(c.First) {
 		w.happened(l, r)
 	}
+	if !w.config.Derived {
+		w.listed(l)
+	}
 	if l.cancelled && c.First == 1 && !l.state.Status.Terminal() {
 		w.violation("%s: started, though its cancel was acknowledged", s.ID)
 	}
 }
+
+// listed holds the row of an execution against its state: what a commit without a row left out must say nothing new (commit protocol, point 13).
+func (w *world) listed(l *ledger) {
+	row, err := w.store.Row(background(), l.stream)
+	if err != nil {
+		w.violation("%s: no row at %d: %v", l.stream.ID, l.last, err)
+		return
+	}
+	wake, ended := int64(0), l.state.Status.Terminal()
+	if !ended {
+		wake, _ = engine.Due(l.program, l.state)
+	}
+	if row.Status != l.state.Status.String() || row.Outcome != worker.Outcome(l.state) || row.Open == ended || row.Wake != wake {
+		w.violation("%s: at %d its row of %d says %s %q, wake %d, and the state %s %q, wake %d", l.stream.ID, l.last, row.Version, row.Status, row.Outcome, row.Wake,
+			l.state.Status, worker.Outcome(l.state), wake)
+	}
+	if !row.Open || row.Repairs > 0 || row.Revision > 0 {
+		return // the sweep had it
+	}
+	dispatch := int64(worker.DefaultLimits().Dispatch)
+	if latest := l.state.At + dispatch + int64(lease); row.Status != waiting && row.Due > latest {
+		w.violation("%s: at %d its row of %d lets the sweep come %v late to what is under way", l.stream.ID, l.last, row.Version, time.Duration(row.Due-latest))
+	}
+	if latest := row.Wake + dispatch; row.Wake > 0 && row.Due > latest {
+		w.violation("%s: at %d its row of %d lets the sweep come %v late to its wake", l.stream.ID, l.last, row.Version, time.Duration(row.Due-latest))
+	}
+}
+
+var waiting = fsm.WorkflowStateWaiting().String()
 
 // late is by how much a deadline may be missed: faults included, a sweep included.
 const late = 30 * time.Minute

@@ -40,6 +40,7 @@ var mutants = map[worker.Mutant]hunt{
 	worker.ForgetContinue:    {"unswept", []string{"bulky"}},
 	worker.SkipBefore:        {"heavy", []string{"burst"}},
 	worker.StartAnew:         {"heavy", []string{"triggers"}},
+	worker.StaleRow:          {"heavy", []string{"chain", "wait", "timers"}},
 	worker.ForgetHold:        {"heavy", []string{"parcels", "volumes"}},
 }
 
@@ -78,6 +79,7 @@ func (h hunt) find(t *testing.T, change func(*sim.Config)) {
 	for seed := range *within {
 		c := base
 		c.Seed = uint64(seed)
+		c.Many = seed%3 == 1
 		change(&c)
 		r, err := sim.Run(c)
 		require.NoError(t, err)
@@ -105,6 +107,7 @@ func TestRulesHold(t *testing.T) {
 		c := config(t, 0, h.scenarios...)
 		for seed := range 40 {
 			c.Seed = uint64(seed)
+			c.Many = seed%3 == 1
 			r, err := sim.Run(c)
 			require.NoError(t, err)
 			require.Empty(t, r.Violations, "%s, seed %d", key, seed)

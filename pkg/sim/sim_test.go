@@ -35,6 +35,7 @@ func config(t testing.TB, seed uint64, names ...string) sim.Config {
 	}
 	c.Gone = c.Rates.Crash > 0 && seed%8 == 4
 	c.Many = seed%3 == 1
+	c.Derived = c.Many && seed%5 < 3
 	if *trace {
 		c.Trace = os.Stdout
 	}

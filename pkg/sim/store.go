@@ -57,11 +57,35 @@ func (w *world) lostAnswer(op string) error {
 	return nil
 }
 
+// derive writes a row some time after its commit, if that came to be: late, and more often than once, as a publisher may (commit protocol, point 14).
+func (s store) derive(stream eventstore.Stream, c eventstore.Commit, row eventstore.Row) {
+	w := s.w
+	put := func() {
+		if there, err := s.Store.ReadCommit(background(), stream, c.First); err != nil || there.Nonce != c.Nonce {
+			return // it never came to be, or is gone again
+		}
+		_, err := s.Store.PutRow(background(), row)
+		w.note("row of %s at %d: %v", stream.ID, row.Version, err)
+	}
+	lag := w.between(0, 2*time.Second)
+	if w.faulty() && w.chance(20) {
+		lag = w.between(0, 10*time.Minute)
+	}
+	w.in(4*time.Second+lag, put) // after the latest time at which the commit may land
+	if w.chance(2) {
+		w.in(lag, put)
+	}
+}
+
 // Append implements eventstore.Committer. Its answer may be lost before or after the write, and the write may land later.
 func (s store) Append(ctx context.Context, stream eventstore.Stream, c eventstore.Commit, row *eventstore.Row) error {
 	w := s.w
 	if err := w.call("append"); err != nil {
 		return err
+	}
+	if w.config.Derived && row != nil {
+		s.derive(stream, c, *row)
+		row = nil
 	}
 	unknown := &eventstore.UnknownOutcomeError{Op: "append", Tries: 1, Err: fmt.Errorf("simulated")}
 	if w.faulty() && w.chance(w.config.Rates.LostAnswer) {

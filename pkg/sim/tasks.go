@@ -11,6 +11,10 @@ import (
 const (
 	// visibility is how long a message that was handed out stays hidden.
 	visibility = 60 * time.Second
+	// long is the same where a task is hidden for as long as a function may run, and for its lease only once it has run briefly.
+	long, briefly = 15 * time.Minute, time.Second
+	// lease is how long a claim holds between heartbeats.
+	lease = 20 * time.Second
 	// invocation is how long one receive may work.
 	invocation = 5 * time.Minute
 	// dedupe is how long a queue remembers the IDs that it took, and swallows repeats.
@@ -39,6 +43,8 @@ type parcel struct {
 	receipt int
 	hidden  int64 // until
 	gone    bool
+	// running is set while a process is at it.
+	running bool
 	// cause is why it came back last.
 	cause error
 }
@@ -83,11 +89,22 @@ func (q tasks) deliver(p *parcel) {
 		}
 		return
 	}
-	q.hide(p, visibility)
+	at := w.of(p.class)
+	p.running = true
+	if w.config.Derived {
+		q.hide(p, long)
+		receipt, lives := p.receipt, at.lives
+		w.in(briefly, func() {
+			if p.running && p.receipt == receipt && at.lives == lives {
+				q.hide(p, visibility)
+			}
+		})
+	} else {
+		q.hide(p, visibility)
+	}
 	if w.config.bug(AcknowledgeFirst) {
 		p.gone = true
 	}
-	at := w.of(p.class)
 	at.start(func(r *routine) {
 		r.guarded = func() bool { return !p.gone }
 		q.handle(p, at)
@@ -108,7 +125,7 @@ func (q tasks) handle(p *parcel, at *process) {
 			return err
 		},
 	})
-	p.cause = a.Err
+	p.cause, p.running = a.Err, false
 	w.failed(p.Stream, a.Err)
 	if err := w.call("answer for a task"); err != nil {
 		return

@@ -123,7 +123,7 @@ func (w *world) newWorker(p *process) *worker.Worker {
 	}
 	kinds.MustAdd(activity.Kind{Name: workflow.KindAI, Activity: agent{w}})
 	limits := worker.DefaultLimits()
-	limits.Lease = 20 * time.Second
+	limits.Lease = lease
 	limits.Checkpoint = 2 << 10 // so that histories have several
 	limits.Inline = 1 << 10     // so that results go to the payload store
 	limits.Retention = retention

@@ -93,6 +93,9 @@ const commitSlack = 256
 // says reports whether a row says all that a newer one does, but for how far the execution has come and when.
 func says(old, row eventstore.Row) bool {
 	old.Version, old.Updated, old.Labels, row.Labels = row.Version, row.Updated, nil, nil // labels never change
+	if mutated(StaleRow) {
+		old.Due, old.Wake = row.Due, row.Wake
+	}
 	return reflect.DeepEqual(old, row)
 }
 

@@ -44,6 +44,8 @@ const (
 	SkipBefore Mutant = "event passed over"
 	// StartAnew starts an execution each time that an event is passed on, not once for each event (point 5).
 	StartAnew Mutant = "event starts twice"
+	// StaleRow leaves the row of a commit out although the sweep has to look earlier than the last one says (point 13).
+	StaleRow Mutant = "row left out that the sweep needs"
 	// ForgetHold takes references to payloads of others without holding them (point 10).
 	ForgetHold Mutant = "payloads of others not held"
 )
@@ -51,5 +53,5 @@ const (
 // Mutants lists them.
 var Mutants = []Mutant{
 	AcknowledgeGuard, NotRevoked, ExpireAtOnce, DecideAnew, CancelNobody, CarryEvent, DispatchFirst, AnyFence, DropEarly, PutBackAtOnce,
-	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue, ForgetHold, SkipBefore, StartAnew,
+	NoResend, TrustStale, BeatForever, ReadThenSubscribe, ForgetNotice, ForgetContinue, ForgetHold, SkipBefore, StartAnew, StaleRow,
 }
