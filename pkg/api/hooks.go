@@ -48,9 +48,13 @@ func (s *Server) hook(r *http.Request) (answer, error) {
 		return answer{}, problem(http.StatusBadRequest, "body", "the body cannot be read", err.Error())
 	}
 	started, err := s.Worker.Take(r.Context(), h, in)
-	var typed *workflow.Error
-	if errors.As(err, &typed) && !typed.Retryable {
-		return answer{}, problem(http.StatusUnprocessableEntity, typed.Code, typed.Message, "it is kept among the dead letters: to be sent again once the workflow is mended")
+	var unstarted *worker.UnstartedError
+	if errors.As(err, &unstarted) {
+		detail := "it is kept among the dead letters: to be sent again once the workflow is mended"
+		if !unstarted.Kept {
+			detail = "a dead letter has the cause, but the request is too large to be kept: send it again once the workflow is mended"
+		}
+		return answer{}, problem(http.StatusUnprocessableEntity, unstarted.Cause.Code, unstarted.Cause.Message, detail)
 	}
 	if err != nil {
 		return answer{}, err

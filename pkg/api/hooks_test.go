@@ -207,6 +207,7 @@ func TestAWebhookThatCannotStart(t *testing.T) {
 	status, text := post(t, c, "/hooks/strict", `{"m": 1}`, "Content-Type", jsonType, "Authorization", "Bearer "+hookSecret, "Idempotency-Key", "k1")
 	require.Equal(t, http.StatusUnprocessableEntity, status, text)
 	require.Contains(t, text, "input.invalid")
+	require.Contains(t, text, "it is kept among the dead letters")
 	letters, err := c.DeadLetters(t.Context(), url.Values{})
 	require.NoError(t, err)
 	require.Len(t, letters.Items, 1)
@@ -220,6 +221,16 @@ func TestAWebhookThatCannotStart(t *testing.T) {
 	status, text = post(t, c, "/hooks/strict", `{"m": 1}`, "Content-Type", jsonType, "Authorization", "Bearer "+hookSecret, "Idempotency-Key", "k1")
 	require.Equal(t, http.StatusAccepted, status)
 	require.Contains(t, text, page.Items[0].ID, "the sender's own repeat finds it")
+	status, text = post(t, c, "/hooks/strict", `{"x": "`+strings.Repeat("x", 400<<10)+`"}`, "Content-Type", jsonType, "Authorization", "Bearer "+hookSecret, "Idempotency-Key", "k2")
+	require.Equal(t, http.StatusUnprocessableEntity, status, text)
+	require.Contains(t, text, "too large to be kept: send it again")
+	letters, err = c.DeadLetters(t.Context(), url.Values{})
+	require.NoError(t, err)
+	require.Len(t, letters.Items, 1)
+	_, err = c.Deploy(t.Context(), "test.yaml", []byte("dsl: wovyr/v1\nname: strict\nsteps: { a: { value: 1 } }\n"))
+	require.NoError(t, err)
+	status, _, text = ask(t, c, http.MethodPost, "/v1/deadletters/"+letters.Items[0].ID+"/redrive", jsonType, `{}`)
+	require.Equal(t, http.StatusConflict, status, text)
 }
 
 // TestAKeptRequestIsTheSameDelivery: whoever gets hold of a request that signs its time cannot make others of it by what he puts beside what is signed.

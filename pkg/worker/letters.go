@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,11 +21,15 @@ const (
 )
 
 // UndeliverableError says that a dead letter cannot be sent again.
-type UndeliverableError struct{ Letter, Reason string }
+type UndeliverableError struct {
+	Letter, Reason string
+	// Way is the way out; empty: nothing but to drop it.
+	Way string
+}
 
 // Error names the letter, the reason and the way out.
 func (e *UndeliverableError) Error() string {
-	return fmt.Sprintf("dead letter %s cannot be sent again: %s: drop it", e.Letter, e.Reason)
+	return fmt.Sprintf("dead letter %s cannot be sent again: %s: %s", e.Letter, e.Reason, cmp.Or(e.Way, "drop it"))
 }
 
 // LetterInput is the message of a dead letter; nil if it is none, or cannot be read.
@@ -60,7 +65,7 @@ func (w *Worker) Redeliver(ctx context.Context, tenant, id string, ask func(ctx 
 	case w.Redelivers[d.Queue] != nil:
 		err = w.Redelivers[d.Queue](ctx, d)
 	default:
-		err = &UndeliverableError{d.ID, "its queue " + strconv.Quote(d.Queue) + " is not known"}
+		err = &UndeliverableError{Letter: d.ID, Reason: "its queue " + strconv.Quote(d.Queue) + " is not known"}
 	}
 	if err != nil {
 		return err
@@ -75,7 +80,7 @@ func (w *Worker) redeliverInput(ctx context.Context, s eventstore.Stream, d even
 	}
 	in := LetterInput(d)
 	if in == nil {
-		return &UndeliverableError{d.ID, "its message is not kept whole"}
+		return &UndeliverableError{Letter: d.ID, Reason: "its message is not kept whole"}
 	}
 	if fromOutside(in) {
 		if err := w.Check(ctx, s, in); err != nil {
@@ -113,7 +118,7 @@ func emissionID(s eventstore.Stream, first uint64) string {
 func (w *Worker) emitAgain(ctx context.Context, s eventstore.Stream, d eventstore.DeadLetter) error {
 	first, err := strconv.ParseUint(strings.TrimPrefix(string(d.Body), emissionBody), 10, 64)
 	if err != nil {
-		return &UndeliverableError{d.ID, "it does not say which commit it is about"}
+		return &UndeliverableError{Letter: d.ID, Reason: "it does not say which commit it is about"}
 	}
 	c, err := w.Store.ReadCommit(ctx, s, first)
 	if errors.Is(err, eventstore.ErrNotFound) {

@@ -162,11 +162,16 @@ func (w *Worker) launch(ctx context.Context, start workflow.Start, same func(wor
 	return out, w.resend(ctx, dec.execution, by)
 }
 
-// ExecutionID derives an execution's ID from its idempotency key, so that a repeat finds it.
+// ExecutionID derives an execution's ID from its idempotency key, so that a repeat finds it. The keys of triggers are apart from those of callers: who calls
+// the API cannot take that of an event before it comes.
 func (w *Worker) ExecutionID(r StartRequest) string {
 	if r.Key == "" {
 		return w.Entropy.ID()
 	}
+	space := "k"
+	if r.triggered {
+		space = "t"
+	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%s", len(r.Tenant), r.Tenant, len(r.Workflow), r.Workflow, r.Key))
-	return "k" + hex.EncodeToString(sum[:16])
+	return space + hex.EncodeToString(sum[:16])
 }

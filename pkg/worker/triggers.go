@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -188,22 +189,29 @@ func (w *Worker) fire(ctx context.Context, tenant string, names []string, e Even
 	for i, name := range names {
 		if started >= MaxTriggered {
 			err := &CrowdedError{Type: e.Type, Limit: MaxTriggered}
-			return errors.Join(append(failed, w.buryStart(ctx, tenant, occasion{Workflow: names[i], Event: e}, err))...)
+			return errors.Join(append(failed, w.giveUpEvent(ctx, tenant, names[i], e, from, err))...)
 		}
 		did, err := w.fireOne(ctx, tenant, name, e, from)
 		if did {
 			started++
 		}
-		if err = w.giveUp(ctx, tenant, occasion{Workflow: name, Event: e}, err); err != nil {
+		var typed *workflow.Error
+		if errors.As(err, &typed) && !typed.Retryable {
+			err = w.giveUpEvent(ctx, tenant, name, e, from, err)
+		}
+		if err != nil {
 			failed = append(failed, err)
 		}
 	}
 	return errors.Join(failed...)
 }
 
+// keyOf is the idempotency key of what something starts that a sender calls by an ID. No two senders and IDs have the same: no escaped ID contains a slash.
+func keyOf(sender, id string) string { return sender + "/" + url.PathEscape(id) }
+
 // fireOne starts an execution of a workflow by the first of its triggers that an event matches: once for each event.
 func (w *Worker) fireOne(ctx context.Context, tenant, name string, e Event, from *sender) (started bool, err error) {
-	r := StartRequest{Tenant: tenant, Workflow: name, Key: "event/" + e.Source + "/" + e.ID, By: cut("event/"+e.Source, eventstore.MaxName), triggered: true}
+	r := StartRequest{Tenant: tenant, Workflow: name, Key: keyOf("event/"+e.Source, e.ID), By: cut("event/"+e.Source, eventstore.MaxName), triggered: true}
 	if mutated(StartAnew) {
 		r.Key = ""
 	}
@@ -252,17 +260,26 @@ func (w *Worker) meant(ctx context.Context, r StartRequest) (*chosen, string, er
 	return to, id, err
 }
 
+// learnChain finds out the length of the chain that a sender's event goes on.
+func (w *Worker) learnChain(ctx context.Context, from *sender) error {
+	if from == nil || from.chain > 0 {
+		return nil
+	}
+	first, err := w.Created(ctx, from.stream)
+	if err != nil {
+		return err
+	}
+	from.chain = first.Origin.Chain + 1
+	return nil
+}
+
 // chained is the length of the chain that an event's starts go on.
 func (w *Worker) chained(ctx context.Context, from *sender) (int, error) {
 	if from == nil {
 		return 0, nil
 	}
-	if from.chain == 0 {
-		first, err := w.Created(ctx, from.stream)
-		if err != nil {
-			return 0, err
-		}
-		from.chain = first.Origin.Chain + 1
+	if err := w.learnChain(ctx, from); err != nil {
+		return 0, err
 	}
 	if from.chain > MaxChain {
 		return 0, workflow.Errorf("trigger.chain", workflow.CategoryWorkflow,

@@ -115,6 +115,123 @@ func TestATriggerThatFails(t *testing.T) {
 	require.Len(t, r.letters(), 2)
 }
 
+// TestKeysOfTriggers: events that differ in source or ID are two, and no caller's key takes that of an event or of a delivery before it comes.
+func TestKeysOfTriggers(t *testing.T) {
+	r := newRig(t)
+	name := r.define(`name: flow
+triggers: [ { event: { type: OrderPlaced } }, { webhook: { path: /a, verify: { bearer: k } } }, { webhook: { path: /a/b, verify: { bearer: k } } } ]
+steps: { a: { function: std.echo } }`)
+	for _, key := range []string{"event/shop/1", "webhook/hooks/a/1"} {
+		_, err := r.Start(t.Context(), StartRequest{Tenant: tenant, Workflow: name, Key: key})
+		require.NoError(t, err)
+	}
+	for _, e := range []Event{{Source: "shop", ID: "1"}, {Source: "shop/eu", ID: "17"}, {Source: "shop", ID: "eu/17"}, {Source: "shop", ID: "eu%2F17"}} {
+		for range 2 {
+			e.Type = "OrderPlaced"
+			r.publish(e)
+		}
+	}
+	for _, d := range [][2]string{{"/hooks/a", "1"}, {"/hooks/a", "b/1"}, {"/hooks/a/b", "1"}} {
+		for i := range 2 {
+			h, err := r.Webhook(t.Context(), tenant, d[0], d[1])
+			require.NoError(t, err)
+			started, err := r.Take(t.Context(), h, HookRequest{ID: d[1], Data: workflow.Inline(workflow.Value(`{}`))})
+			require.NoError(t, err)
+			require.Equal(t, i > 0, started.Existed, d)
+		}
+	}
+	require.Len(t, r.executions(name), 2+4+3)
+}
+
+// TestALetterThatStartsNothing stays while its workflow has no trigger that fits it, or is switched off, and starts it once there is one again.
+func TestALetterThatStartsNothing(t *testing.T) {
+	const head, steps = "name: w\ntriggers: [ ", " ]\nsteps:\n  a: { function: std.echo }\n"
+	wrong := map[string]string{
+		"event":   "{ event: { type: OrderPlaced, input: '${ event.data.order.id }' } }",
+		"webhook": "{ webhook: { path: /x, verify: { bearer: k }, input: '${ event.data.order.id }' } }",
+	}
+	mended := map[string]string{"event": "{ event: { type: OrderPlaced } }", "webhook": "{ webhook: { path: /x, verify: { bearer: k } } }"}
+	for by, trigger := range wrong {
+		for name, change := range map[string]func(r *rig){
+			"other trigger": func(r *rig) { r.define(head + "{ event: { type: Other } }" + steps) },
+			"no match":      func(r *rig) { r.define(head + "{ event: { type: OrderPlaced, match: event.data.n > 5 } }" + steps) },
+			"switched off": func(r *rig) {
+				require.NoError(t, r.store.PutAlias(t.Context(), eventstore.Alias{Tenant: tenant, Workflow: "w", Name: "live", Revision: 1}))
+			},
+		} {
+			t.Run(by+", "+name, func(t *testing.T) {
+				r := newRig(t)
+				r.define(head + trigger + steps)
+				if by == "event" {
+					r.publish(orderPlaced("1", `{"n":1}`))
+				} else {
+					h, err := r.Webhook(t.Context(), tenant, "/hooks/x", "1")
+					require.NoError(t, err)
+					var unstarted *UnstartedError
+					_, err = r.Take(t.Context(), h, HookRequest{ID: "1", Data: workflow.Inline(workflow.Value(`{"n":1}`))})
+					require.ErrorAs(t, err, &unstarted)
+					require.True(t, unstarted.Kept)
+				}
+				require.Len(t, r.letters(), 1)
+				change(r)
+				var unfit *UndeliverableError
+				require.ErrorAs(t, r.Redeliver(t.Context(), tenant, r.letters()[0].ID, nil), &unfit)
+				require.ErrorContains(t, unfit, "workflow w has no trigger that fits it now")
+				require.Len(t, r.letters(), 1)
+				require.Empty(t, r.executions("w"))
+				r.define(head + mended[by] + steps)
+				if name == "switched off" {
+					require.NoError(t, r.store.PutAlias(t.Context(), eventstore.Alias{Tenant: tenant, Workflow: "w", Name: "live", Revision: 2, Targets: []eventstore.Target{{Version: 2, Weight: 1}}}))
+				}
+				require.NoError(t, r.Redeliver(t.Context(), tenant, r.letters()[0].ID, nil))
+				require.Len(t, r.executions("w"), 1)
+				require.Empty(t, r.letters())
+			})
+		}
+	}
+}
+
+// TestALetterOfAnEmittedEvent: what it starts goes on with the sender's correlation, as far down the chain as it would have been.
+func TestALetterOfAnEmittedEvent(t *testing.T) {
+	r := newRig(t)
+	const steps = "\nsteps:\n  a: { function: std.echo }\n"
+	r.define("name: one\nsteps:\n  e: { emit: { type: Go, data: { n: 1 } } }")
+	r.define("name: two\ntriggers: [ { event: { type: Go, match: event.data.m > 0 } } ]" + steps)
+	s := r.begin("one", `{}`)
+	r.settle()
+	for _, c := range r.commits(s) {
+		require.NoError(t, r.Emit(t.Context(), s, c))
+	}
+	require.Len(t, r.letters(), 1)
+	r.define("name: two\ntriggers: [ { event: { type: Go, match: event.data.n > 0 } } ]" + steps)
+	require.NoError(t, r.Redeliver(t.Context(), tenant, r.letters()[0].ID, nil))
+	started := r.executions("two")
+	require.Len(t, started, 1)
+	require.Equal(t, r.see(s).Correlation, started[0].Correlation)
+	require.Equal(t, 1, started[0].Origin.Chain)
+}
+
+// TestALargeRequestThatStartsNothing: who is told that his request is kept can rely on it; one that is too large for a dead letter he has to send again.
+func TestALargeRequestThatStartsNothing(t *testing.T) {
+	r := newRig(t)
+	r.define("name: strict\ninput: { schema: { type: object, required: [ n ] } }\ntriggers: [ { webhook: { path: /x, verify: { bearer: k } } } ]\nsteps: { a: { function: std.echo } }\n")
+	for size, kept := range map[int]bool{1000: true, eventstore.MaxDeadLetter: false} {
+		h, err := r.Webhook(t.Context(), tenant, "/hooks/x", fmt.Sprint(size))
+		require.NoError(t, err)
+		_, err = r.Take(t.Context(), h, HookRequest{ID: fmt.Sprint(size), Data: workflow.Inline(workflow.Value(`{"m":"` + strings.Repeat("x", size) + `"}`))})
+		var unstarted *UnstartedError
+		require.ErrorAs(t, err, &unstarted)
+		require.Equal(t, "input.invalid", unstarted.Cause.Code)
+		require.Equal(t, kept, unstarted.Kept)
+	}
+	bodies := map[bool]int{}
+	for _, d := range r.letters() {
+		bodies[len(d.Body) > 0]++
+		require.Contains(t, d.Cause, "input")
+	}
+	require.Equal(t, map[bool]int{true: 1, false: 1}, bodies)
+}
+
 // TestTheVersionThatAnEventStarts is the one that a start without a version gets: the newest, or what the alias live names; a workflow whose alias is
 // switched off is started by nothing.
 func TestTheVersionThatAnEventStarts(t *testing.T) {
@@ -193,6 +310,10 @@ func TestWorkflowsThatStartEachOther(t *testing.T) {
 	letters := r.letters()
 	require.Len(t, letters, 1)
 	require.Equal(t, "trigger.chain", letters[0].Code)
+	var endless *workflow.Error
+	require.ErrorAs(t, r.Redeliver(t.Context(), tenant, letters[0].ID, nil), &endless, "sent again, it begins no new chain")
+	require.Equal(t, "trigger.chain", endless.Code)
+	require.Len(t, r.letters(), 1)
 	for _, s := range append(pings, pongs...) {
 		require.Equal(t, pings[0].Correlation, s.Correlation)
 	}

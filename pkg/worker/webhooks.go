@@ -73,7 +73,7 @@ func (w *Worker) hookOf(ctx context.Context, tenant, name, address, delivery str
 }
 
 // hookKey is the idempotency key of what a delivery starts.
-func hookKey(address, delivery string) string { return "webhook" + address + "/" + delivery }
+func hookKey(address, delivery string) string { return keyOf("webhook"+address, delivery) }
 
 // HookRequest is one verified request.
 type HookRequest struct {
@@ -89,7 +89,7 @@ type HookRequest struct {
 }
 
 // Take starts the execution that a verified request to a webhook asks for, once for each delivery, or publishes the event that it becomes. What cannot be
-// done as things are, for the trigger is wrong or its input is refused, is kept as a dead letter, and the error is a *workflow.Error.
+// done as things are, for the trigger is wrong or its input is refused, becomes a dead letter, and the error is an *UnstartedError.
 func (w *Worker) Take(ctx context.Context, h *Hook, d HookRequest) (Started, error) {
 	if d.Before != "" && h.Trigger.Emit == nil {
 		r := h.request
@@ -106,11 +106,28 @@ func (w *Worker) Take(ctx context.Context, h *Hook, d HookRequest) (Started, err
 	e := Event{ID: d.ID, Type: d.Type, Source: h.Trigger.Address(), From: "webhook", Data: d.Data}
 	started, err := w.startHook(ctx, h, e)
 	var typed *workflow.Error
-	if errors.As(err, &typed) && !typed.Retryable {
-		err = errors.Join(err, w.buryStart(ctx, h.request.Tenant, occasion{Workflow: h.Workflow, Address: h.Trigger.Address(), Event: e}, err))
+	if !errors.As(err, &typed) || typed.Retryable {
+		return started, err
 	}
-	return started, err
+	kept, failed := w.buryStart(ctx, h.request.Tenant, occasion{Workflow: h.Workflow, Address: h.Trigger.Address(), Event: e}, err)
+	if failed != nil {
+		return started, failed // the sender tries again, until somebody knows of it
+	}
+	return started, &UnstartedError{Cause: typed, Kept: kept}
 }
+
+// UnstartedError says that a request to a webhook starts nothing as things are, which a dead letter tells.
+type UnstartedError struct {
+	Cause *workflow.Error
+	// Kept says that the letter has the request, and can be sent again. One that is too large to be kept the sender has to repeat.
+	Kept bool
+}
+
+// Error is the cause.
+func (e *UnstartedError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *UnstartedError) Unwrap() error { return e.Cause }
 
 // startHook does for a request, as an event, what its webhook says.
 func (w *Worker) startHook(ctx context.Context, h *Hook, e Event) (Started, error) {
