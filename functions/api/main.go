@@ -19,7 +19,7 @@ func main() {
 		log.Fatal(err)
 	}
 	lambda.Start(p.HTTP(func(c aws.Caller) http.Handler {
-		s := &api.Server{Worker: p.Worker, Ask: p.Ask, Tenant: c.Tenant, Principal: c.Principal, Tokens: p.Tokens, Misfits: fit.On(p.Deployment()), Log: p.Log}
+		s := &api.Server{Worker: p.Worker, Ask: p.Ask, Tenant: c.Tenant, Principal: c.Principal, Tokens: p.Tokens, Misfits: fit.On(p.Deployment()), MaxAnswer: aws.MaxAnswer, Log: p.Log}
 		return s.Handler()
 	}))
 }

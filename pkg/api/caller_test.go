@@ -19,13 +19,21 @@ import (
 // serveAs runs a platform whose API was told who the caller is.
 func serveAs(t *testing.T, principal string) *client.Client {
 	t.Helper()
+	return serveSet(t, func(s *api.Server) { s.Principal = principal })
+}
+
+// serveSet runs a platform whose API a test has set up.
+func serveSet(t *testing.T, set func(s *api.Server)) *client.Client {
+	t.Helper()
 	p, err := local.Open(t.TempDir(), local.Options{})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, time.Minute) }()
 	t.Cleanup(func() { stop(); require.NoError(t, <-ended); require.NoError(t, p.Store.Close()) })
-	s := httptest.NewServer((&api.Server{Worker: p.Worker, Ask: p.Ask, Watch: p.Watch, Tenant: "local", Principal: principal}).Handler())
+	a := &api.Server{Worker: p.Worker, Ask: p.Ask, Watch: p.Watch, Tenant: "local"}
+	set(a)
+	s := httptest.NewServer(a.Handler())
 	t.Cleanup(s.Close)
 	return &client.Client{Server: s.URL}
 }

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"sort"
@@ -104,11 +106,16 @@ func (s *Server) view(ctx context.Context, stream eventstore.Stream) (*client.Ex
 	if err != nil {
 		return nil, err
 	}
-	return View(ctx, s.Worker, snap)
+	return view(ctx, s.Worker, snap, s.MaxAnswer)
 }
 
 // View is what people see of an execution.
 func View(ctx context.Context, w *worker.Worker, snap *worker.Snapshot) (*client.Execution, error) {
+	return view(ctx, w, snap, 0)
+}
+
+// view is View in an answer of at most some bytes; 0: no matter how many.
+func view(ctx context.Context, w *worker.Worker, snap *worker.Snapshot, most int) (*client.Execution, error) {
 	e := &client.Execution{
 		ID: snap.Execution, Workflow: snap.Workflow, Version: snap.Definition, Status: strings.ToLower(snap.Status.String()), Outcome: worker.Outcome(snap.State),
 		Error: snap.Error, Correlation: snap.Correlation, Events: snap.Version, Labels: labels(snap.Labels),
@@ -130,17 +137,40 @@ func View(ctx context.Context, w *worker.Worker, snap *worker.Snapshot) (*client
 	for _, reason := range snap.Waiting {
 		e.Waiting = append(e.Waiting, reason.String())
 	}
-	for _, c := range snap.Commands {
-		if t, ok := c.(workflow.AwaitTask); ok {
-			e.Tasks = append(e.Tasks, client.Task{Execution: snap.Execution, Step: t.Step, Title: t.Title, Assignees: t.Assignees, CreatedAt: moment(t.CreatedAt), DueAt: moment(t.DueAt)})
+	e.Tasks = openTasks(snap)
+	left := math.MaxInt
+	if most > 0 {
+		rest, err := json.Marshal(e)
+		if err != nil {
+			return nil, err
 		}
+		left = most - escaped(rest)
 	}
 	var err error
-	if e.Output, err = shown(ctx, w, snap.Tenant, snap.Output); err != nil {
+	if e.Output, err = shown(ctx, w, snap.Tenant, snap.Output, left); err != nil {
 		return nil, err
 	}
-	e.Input, err = shown(ctx, w, snap.Tenant, snap.Input)
+	e.Input, err = shown(ctx, w, snap.Tenant, snap.Input, left-escaped(e.Output))
 	return e, err
+}
+
+// openTasks are the decisions that an execution waits for.
+func openTasks(snap *worker.Snapshot) (list []client.Task) {
+	for _, c := range snap.Commands {
+		if t, ok := c.(workflow.AwaitTask); ok {
+			list = append(list, client.Task{Execution: snap.Execution, Step: t.Step, Title: t.Title, Assignees: t.Assignees, CreatedAt: moment(t.CreatedAt), DueAt: moment(t.DueAt)})
+		}
+	}
+	return list
+}
+
+// escaped is how many bytes a JSON text has as a text inside JSON.
+func escaped(text []byte) int {
+	n := len(text) + bytes.Count(text, []byte(`"`)) + bytes.Count(text, []byte(`\`))
+	for _, line := range []string{"\u2028", "\u2029"} { // three bytes each, and six escaped
+		n += 3 * bytes.Count(text, []byte(line))
+	}
+	return n
 }
 
 // failedStep is the step whose failure decided the outcome: of that and of those inside it, the one that failed first.
@@ -169,13 +199,13 @@ func held(s *workflow.State) []client.Held {
 	return out
 }
 
-// shown is a payload for people; one that is too large shows where it is kept.
-func shown(ctx context.Context, w *worker.Worker, tenant string, p workflow.Payload) (json.RawMessage, error) {
+// shown is a payload for people; one that is too large for an answer with so many bytes left shows where it is kept.
+func shown(ctx context.Context, w *worker.Worker, tenant string, p workflow.Payload, left int) (json.RawMessage, error) {
 	if p.IsZero() {
 		return json.RawMessage("null"), nil
 	}
-	text, err := w.Text(ctx, tenant, p, maxShown)
-	if err == nil {
+	text, err := w.Text(ctx, tenant, p, min(maxShown, int64(max(0, left))))
+	if err == nil && escaped(text) <= left {
 		return text, nil
 	}
 	return json.Marshal(p)

@@ -207,11 +207,11 @@ func (s *Server) tasks(r *http.Request) (answer, error) {
 	}
 	out := client.Page[client.Task]{Items: []client.Task{}, Next: next}
 	for _, row := range rows {
-		view, err := s.view(r.Context(), row.Stream)
+		snap, err := s.Worker.Inspect(r.Context(), row.Stream)
 		if err != nil {
 			return answer{}, err
 		}
-		out.Items = append(out.Items, view.Tasks...)
+		out.Items = append(out.Items, openTasks(snap)...)
 	}
 	return ok(out)
 }

@@ -41,7 +41,10 @@ type Server struct {
 	Misfits func(file string, def *workflow.Definition) []dsl.Diagnostic
 	// Tokens gives what checks the tokens that answers of callbacks come with.
 	Tokens func(ctx context.Context) (worker.Tokens, error)
-	Log    *slog.Logger
+	// MaxAnswer is the most bytes of an answer that shows what an execution got and gave, where it travels as a text inside JSON, its quotes escaped: what
+	// does not fit is shown as where it is kept. 0: no more than maxShown of each.
+	MaxAnswer int
+	Log       *slog.Logger
 }
 
 // Limits of requests.

@@ -1,13 +1,18 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/wovyr/wovyr/pkg/api"
 	"github.com/wovyr/wovyr/pkg/client"
 )
 
@@ -94,4 +99,58 @@ func TestWhatAnOperatorDecides(t *testing.T) {
 	require.Equal(t, "a", undone[0].Step)
 	require.True(t, undone[0].Undo)
 	require.Equal(t, "stuck", undone[0].Error.Code)
+}
+
+// TestAnAnswerThatFits: what an execution got and gave is shown as far as it fits into what a function may answer, in which the body is a text of JSON; what does not
+// is shown as where it is kept, the output first.
+func TestAnAnswerThatFits(t *testing.T) {
+	const most = 6_000_000 // of 6 MB
+	c := serveSet(t, func(s *api.Server) { s.MaxAnswer = most })
+	_, err := c.Deploy(t.Context(), "x.yaml", []byte("dsl: wovyr/v1\nname: echo\nsteps: { a: { value: 1 } }\noutput: '${ input }'\n"))
+	require.NoError(t, err)
+	line := func(n int) any {
+		return strings.Repeat("\u2028", n)
+	}
+	for name, test := range map[string]struct {
+		input         any
+		output, whole bool // what is shown
+	}{
+		"small":         {map[string]any{"a": 1}, true, true},
+		"one fits":      {slices.Repeat([]any{map[string]any{"a": 1, "b": "text", "c": strings.Repeat("x", 100)}}, 25_000), true, false},
+		"quotes":        {slices.Repeat([]any{""}, 900_000), true, false},
+		"lines":         {slices.Repeat([]any{line(1000)}, 300), true, true},
+		"too many":      {slices.Repeat([]any{line(1000)}, 1000), false, false},
+		"of themselves": {strings.Repeat("x", 4_100_000), true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			input, err := json.Marshal(test.input)
+			require.NoError(t, err)
+			e, err := c.Start(t.Context(), client.StartRequest{Workflow: "echo", Input: input})
+			require.NoError(t, err)
+			for e.EndedAt.IsZero() {
+				e, err = c.Wait(t.Context(), e.ID)
+				require.NoError(t, err)
+			}
+			require.Equal(t, "completed", e.Outcome, "%v", e.Error)
+			_, _, body := ask(t, c, http.MethodGet, "/v1/executions/"+e.ID, "", "")
+			var as bytes.Buffer
+			enc := json.NewEncoder(&as)
+			enc.SetEscapeHTML(false)
+			require.NoError(t, enc.Encode(body))
+			require.LessOrEqual(t, as.Len(), most+100)
+			require.Equal(t, test.output, sameJSON(t, input, e.Output), "output")
+			require.Equal(t, test.whole, sameJSON(t, input, e.Input), "input")
+			if !test.whole {
+				require.Less(t, len(e.Input), 10_000, "where it is kept")
+			}
+		})
+	}
+}
+
+func sameJSON(t *testing.T, a, b json.RawMessage) bool {
+	t.Helper()
+	var x, y any
+	require.NoError(t, json.Unmarshal(a, &x))
+	require.NoError(t, json.Unmarshal(b, &y))
+	return reflect.DeepEqual(x, y)
 }

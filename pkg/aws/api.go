@@ -118,6 +118,10 @@ const noTenant = `{"status":403,"code":"tenant","title":"your token names no ten
 
 var problemHeader = map[string]string{"Content-Type": "application/problem+json"}
 
+// MaxAnswer is the most bytes of an answer's body as it stands in the answer of the function, which is JSON and may have 6 MB: the rest of it is
+// status and headers.
+const MaxAnswer = 6_000_000
+
 // Where the paths begin of requests that nobody has let in, for they prove themselves.
 const (
 	// callbacks: the token says which execution, of which tenant, is answered.
