@@ -34,9 +34,14 @@ func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivi
 	defer w.atWork(d.Stream, cmd.AttemptRef, cancel)()
 	pulse := w.keepAlive(run, d, cmd, claim, started, cancel)
 	defer pulse.stop()
-	res, err := w.call(run, d, cmd, started, pulse)
+	begun := false
+	kind, task, err := w.prepare(run, d, cmd, started, pulse)
 	if err == nil {
-		err = w.result(context.WithoutCancel(run), d.Stream, cmd, res, &result)
+		begun = true
+		var res activity.Result
+		if res, err = w.call(run, kind, task, cmd); err == nil {
+			err = w.result(context.WithoutCancel(run), d.Stream, cmd, res, &result)
+		}
 	}
 	if err == nil {
 		return result, nil
@@ -48,7 +53,7 @@ func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivi
 	if cause := context.Cause(run); errors.Is(cause, errLost) {
 		return result, cause
 	}
-	typed, after := activity.AsError(run, storesOut(cmd, err))
+	typed, after := activity.AsError(run, storesOut(cmd, begun, err))
 	result.Error, result.RetryAfter = w.mask(d.Stream.Tenant).Error(typed), int64(after)
 	return result, nil
 }
@@ -57,41 +62,44 @@ func (w *Worker) perform(ctx context.Context, d Delivery, cmd workflow.RunActivi
 const CodeStores = "infrastructure.unavailable"
 
 // storesOut turns an outage of the stores into an error that says so: it is no failure of the activity's own, and a retry helps where the step may be
-// repeated.
-func storesOut(cmd workflow.RunActivity, err error) error {
+// repeated, or has not begun.
+func storesOut(cmd workflow.RunActivity, begun bool, err error) error {
 	var typed *workflow.Error
 	if errors.As(err, &typed) || !errors.Is(err, eventstore.ErrUnavailable) && !errors.Is(err, eventstore.ErrUnknownOutcome) {
 		return err
 	}
 	e := workflow.Errorf(CodeStores, workflow.CategoryInfrastructure, "%v", err)
-	e.Retryable = cmd.Idempotent == nil || *cmd.Idempotent
+	e.Retryable = !begun || cmd.Idempotent == nil || *cmd.Idempotent
 	return e
 }
 
-// call finds the kind and runs it.
-func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity, started int64, pulse *pulse) (activity.Result, error) {
-	kind, err := w.Activities.Find(cmd.Kind)
+// prepare finds the kind of an attempt and what it reads. What fails here has had no effect.
+func (w *Worker) prepare(ctx context.Context, d Delivery, cmd workflow.RunActivity, started int64, pulse *pulse) (kind activity.Kind, task *activity.Task, err error) {
+	kind, err = w.Activities.Find(cmd.Kind)
 	if err != nil {
-		return activity.Result{}, err
+		return kind, nil, err
 	}
 	target, err := w.document(ctx, d.Stream, cmd, cmd.Target)
 	if err == nil {
 		target, err = target.Whole(ctx)
 	}
 	if err != nil {
-		return activity.Result{}, err
+		return kind, nil, err
 	}
 	with, err := w.document(ctx, d.Stream, cmd, cmd.Input)
+	if err == nil && cmd.Idempotent != nil && !*cmd.Idempotent && with.Size() <= activity.MaxInline {
+		with, err = with.Whole(ctx) // before it begins: an outage while it reads could not be told from one after its effect
+	}
 	if err != nil {
-		return activity.Result{}, err
+		return kind, nil, err
 	}
 	if kind.Of != nil {
 		kind.Input, kind.Output = kind.Of(target.JSON)
 	}
 	if err := w.fitsKind(ctx, kind, target, with); err != nil {
-		return activity.Result{}, err
+		return kind, nil, err
 	}
-	task := &activity.Task{
+	task = &activity.Task{
 		Tenant: d.Stream.Tenant, Execution: d.Stream.ID, Workflow: cmd.Workflow, Correlation: cmd.Correlation,
 		Step: cmd.Step, Attempt: cmd.Attempt, Fence: cmd.Fence, IdempotencyKey: cmd.Key,
 		Kind: cmd.Kind, Name: cmd.Name, Target: target, With: with, MaxMemory: cmd.MaxMemory, Callback: cmd.Callback, Beat: pulse.beat,
@@ -102,9 +110,12 @@ func (w *Worker) call(ctx context.Context, d Delivery, cmd workflow.RunActivity,
 	if cmd.Timeout > 0 {
 		task.Deadline = at(started + cmd.Timeout)
 	}
-	if task.Entry, err = w.entry(ctx, d, cmd); err != nil {
-		return activity.Result{}, err
-	}
+	task.Entry, err = w.entry(ctx, d, cmd)
+	return kind, task, err
+}
+
+// call runs an attempt.
+func (w *Worker) call(ctx context.Context, kind activity.Kind, task *activity.Task, cmd workflow.RunActivity) (activity.Result, error) {
 	res, err := activity.Run(ctx, kind.Activity, task)
 	if err == nil && res.Output != nil && !res.Pending && !cmd.Callback {
 		err = w.fitsKindOutput(kind, res.Output)

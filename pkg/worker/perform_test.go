@@ -164,10 +164,18 @@ func TestAnEagerStartIsClaimedInTime(t *testing.T) {
 	require.Empty(t, r.takeMessages())
 }
 
-// outOfReach is a payload store that cannot be written to for a time.
+// outOfReach is a payload store that cannot be written to for a time, or not be read.
 type outOfReach struct {
 	eventstore.PayloadStore
-	times int
+	times, reads int
+}
+
+func (o *outOfReach) Open(ctx context.Context, tenant string, r eventstore.Ref) (io.ReadCloser, error) {
+	if o.reads > 0 {
+		o.reads--
+		return nil, &eventstore.UnavailableError{Op: "get", Err: errors.New("slow down")}
+	}
+	return o.PayloadStore.Open(ctx, tenant, r)
 }
 
 func (o *outOfReach) Put(ctx context.Context, s eventstore.Stream, r io.Reader) (eventstore.Ref, error) {
@@ -184,7 +192,7 @@ func TestAnOutageOfTheStoresIsNoFailureOfTheStep(t *testing.T) {
 	for step, outcome := range map[string]string{"": "completed", ", idempotent: true": "completed", ", idempotent: false": "failed"} { // order-free
 		runs := 0
 		r := newRig(t, activity.Func("work", func(context.Context, struct{}) (string, error) { runs++; return strings.Repeat("x", 300_000), nil }))
-		r.Payloads = &outOfReach{r.payloads, 1}
+		r.Payloads = &outOfReach{PayloadStore: r.payloads, times: 1}
 		s := r.begin(r.define("name: works\nsteps:\n  a: { function: work"+step+" }"), `{}`)
 		r.settle()
 		if outcome == "completed" {
@@ -198,5 +206,28 @@ func TestAnOutageOfTheStoresIsNoFailureOfTheStep(t *testing.T) {
 			require.Equal(t, CodeStores, end.State.Error.Code)
 			require.Equal(t, workflow.CategoryInfrastructure, end.State.Error.Category)
 		}
+	}
+}
+
+// TestAnInputOutOfReach: an attempt that could not read its input has not begun, and is made again even where the step must not be repeated.
+func TestAnInputOutOfReach(t *testing.T) {
+	for _, step := range []string{"", ", idempotent: true", ", idempotent: false"} {
+		runs := 0
+		r := newRig(t, activity.Func("make", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 300_000), nil }),
+			activity.Func("pay", func(_ context.Context, in struct{ V string }) (int, error) { runs++; return len(in.V), nil }))
+		store := &outOfReach{PayloadStore: r.payloads}
+		r.Payloads = store
+		s := r.begin(r.define("name: works\nsteps:\n  m: { function: make }\n  t: { needs: [ m ], event: { type: Go } }\n  a: { needs: [ t ], function: pay"+step+", with: { v: '${ steps.m.output }' } }\noutput: '${ steps.a.output }'"), `{}`)
+		r.settle()
+		store.reads = 1
+		require.True(t, r.tell(s, signal("1", "Go")).Done)
+		r.settle()
+		require.Zero(t, store.reads)
+		require.Zero(t, runs, "%q", step)
+		r.pass(time.Minute)
+		require.True(t, r.tell(s, workflow.Tick{}).Done)
+		r.settle()
+		require.Equal(t, "300000", r.ended(s, "completed").Output.JSON.String())
+		require.Equal(t, 1, runs, "%q", step)
 	}
 }
