@@ -60,7 +60,7 @@ var layers = []tidy.Layer{
 	// Platforms: each knows its own store, and not the other platform.
 	{Path: "pkg/local", May: append(only("pkg/worker", "pkg/worker/machine", "pkg/eventstore/memory", "pkg/eventstore/sqlite", "pkg/eventstore/folder"), below...), Tests: only("pkg/worker/porttest", "pkg/dsl")},
 	{Path: "pkg/aws/connect", May: only("pkg/client", "pkg/aws/stack"), Tests: only("internal/emulator")}, // for callers: it holds nothing of the platform
-	{Path: "pkg/aws/estimate", May: only("pkg/client", "pkg/aws/meter", "pkg/aws/stack"), Modules: none}, // for callers, like connect
+	{Path: "pkg/aws/estimate", May: only("pkg/client", "pkg/aws/meter", "pkg/aws/stack"), Modules: none},  // for callers, like connect
 	{Path: "pkg/aws/stack", Modules: none}, // the CDK app and everybody else read it
 	{Path: "pkg/aws/fit", May: only("pkg/workflow", "pkg/dsl", "pkg/aws/stack"), Modules: none},
 	{Path: "pkg/aws/kinds", May: append(only("pkg/aws/stack"), below...), Tests: only("pkg/...")},

@@ -19,8 +19,10 @@ import (
 // order is what the steps pass on: an output of some 150 bytes.
 type order struct {
 	ID     string `json:"id"`
-	Amount int    `json:"amount"`
+	Amount int    `json:"amount"` // negative: the first attempt fails
 	Note   string `json:"note"`
+	// Grow is how often the note stands in the output.
+	Grow int `json:"grow,omitempty"`
 	// Millis is how long the step's own work takes.
 	Millis int `json:"millis"`
 }
@@ -77,13 +79,22 @@ type site struct {
 	attempts []deployment.Attempt
 }
 
+// answer is what the function makes of an order.
+func answer(ctx context.Context, in order) (order, error) {
+	if in.Amount < 0 && activity.Info(ctx).Attempt == 1 {
+		return in, activity.Unavailable("busy", "not at the first attempt")
+	}
+	in.Note, in.Grow = strings.Repeat(in.Note, max(1, in.Grow)), 0
+	return in, nil
+}
+
 // onSite runs a test on a deployment.
 func onSite(t *testing.T, seed uint64, test func(s *site)) {
 	s := &site{t: t}
 	pass := activity.Func("pass", func(ctx context.Context, in order) (order, error) {
 		s.began(s.Begin(ctx))
 		s.Work(ctx, time.Duration(in.Millis)*time.Millisecond)
-		return in, nil
+		return answer(ctx, in)
 	})
 	deployment.Run(t, seed, func(r *activity.Registry) error { return r.Functions.Add(pass) }, func(d *deployment.Deployment) {
 		s.Deployment = d
@@ -114,7 +125,7 @@ func (s *site) end(id string, since time.Time) time.Duration {
 	for range 3600 {
 		x := s.Inspect(id)
 		if x.Status.Terminal() {
-			require.Equal(s.t, "Completed", x.Status.String())
+			require.Equal(s.t, "Completed", x.Status.String(), "%+v", x.Ending)
 			return time.Unix(0, x.At).Sub(since)
 		}
 		<-time.After(time.Second)

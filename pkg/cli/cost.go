@@ -206,10 +206,10 @@ func priced(e estimate.Estimate, prices awsmeter.Prices) (costs, error) {
 	for _, p := range e.Parts {
 		out.Parts = append(out.Parts, partCost{p.Step, p.Runs, rounded(dollars(p.Units))})
 	}
-	sum := dollars(all)
-	out.Dollars, out.MillionExecutions = sum/million, rounded(sum)
+	out.MillionExecutions = rounded(dollars(all))
+	out.Dollars = out.MillionExecutions / million
 	if e.Steps > 0 {
-		out.MillionSteps = rounded(sum / float64(e.Steps))
+		out.MillionSteps = rounded(out.MillionExecutions / float64(e.Steps))
 	}
 	for _, x := range listed {
 		x.Dollars = x.MillionSteps * float64(e.Steps)

@@ -77,10 +77,13 @@ func (d *deadlines) add(step string, times ...int64) {
 	}
 }
 
+// rang reports whether the timer that is armed has come by a time.
+func (d *deadlines) rang(by time.Time) bool { return d.armed > 0 && d.armed <= by.UnixNano() }
+
 // arm returns the timer that is armed after a commit, which see has seen.
 func (d *deadlines) arm(c *commit) (timer, bool) {
 	now := c.at.UnixNano()
-	if d.armed > 0 && d.armed <= now {
+	if d.rang(c.at) {
 		d.armed = 0
 	}
 	step, at := d.first()

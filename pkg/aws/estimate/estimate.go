@@ -60,7 +60,7 @@ func Of(history []client.Event) (Estimate, error) {
 	if len(raw) == 0 {
 		return Estimate{}, nil
 	}
-	a := &account{parts: map[string]*Part{}, crowded: crowds(raw), begun: map[string]time.Time{}, stored: map[string]bool{}}
+	a := &account{parts: map[string]*Part{}, crowded: crowds(raw), begun: map[string]time.Time{}}
 	list := merged(raw, a.crowded)
 	a.execution(list)
 	for i := range list {
@@ -95,7 +95,6 @@ type account struct {
 	chain time.Time
 	shown bool
 
-	stored map[string]bool // payloads
 	timers deadlines
 	// waking are the steps whose timers are armed, and have not moved the execution.
 	waking []string
@@ -121,8 +120,11 @@ func (a *account) part(step string) *Part {
 	return a.parts[name]
 }
 
-// add charges the owners.
+// add charges the owners. Nothing of a unit leaves no trace.
 func (a *account) add(of meter.Unit, n float64) {
+	if n == 0 {
+		return
+	}
 	for _, step := range a.owners {
 		a.part(step).Units[of] += n / float64(len(a.owners))
 	}
@@ -300,7 +302,9 @@ func (a *account) carrier(c *commit) function {
 		a.lasts(c.at)
 		return activity
 	}
-	if n := len(a.waking); n > 0 && c.has("TimerFired", "TimeoutFired") {
+	itself := results == 0 && !c.has(brought...) // the execution went on by a timer, or by a message to itself
+	timed := itself && a.timers.rang(c.at) || c.has("TimerFired", "TimeoutFired")
+	if n := len(a.waking); n > 0 && timed {
 		a.waking = a.waking[:n-1]
 	}
 	a.received(engine, meter.FIFOQueue)
@@ -310,7 +314,7 @@ func (a *account) carrier(c *commit) function {
 			a.request(e)
 		}
 	}
-	if results == 0 && !c.has(brought...) { // the execution went on by a message to itself
+	if itself && !timed {
 		a.send(engine, meter.FIFOQueue, 1)
 	}
 	return engine
@@ -322,10 +326,16 @@ func (a *account) request(e *event) {
 	a.invoke(engine)
 	a.read(engine, 2)
 	if e.said.Outside.Number > 0 {
-		a.add(meter.Write, 1)
-		a.takes(engine, 1, tableWrite)
+		a.published()
 	}
 	a.send(engine, meter.FIFOQueue, 1)
+}
+
+// published adds an event for whoever waits for it: stored, and handed on.
+func (a *account) published() {
+	a.add(meter.Write, eventWrites)
+	a.takes(engine, 1, tableWrite)
+	a.read(engine, eventReads)
 }
 
 // attempt adds what a claimed attempt that ended took, beside the message that brought it.
@@ -352,17 +362,20 @@ func (a *account) lasts(at time.Time) {
 	}
 }
 
-// payloads adds the values that a commit names for the first time: written, and read by whoever needs them next.
+// payloads adds large values: those that steps bring are stored, those that they get are read.
 func (a *account) payloads(f function, c *commit) {
-	for _, hash := range c.payloads {
-		if a.stored[hash] {
-			continue
+	for i := range c.events {
+		e := &c.events[i]
+		switch n := e.references(); e.Type {
+		case "WorkflowCreated", "ActivityCompleted":
+			a.add(meter.ObjectWrite, float64(n*markWrites))
+			a.add(meter.ObjectRead, float64(n))
+			a.takes(f, n*markWrites, objectWrite)
+			a.takes(f, n, objectRead)
+		case "ActivityScheduled":
+			a.add(meter.ObjectRead, float64(n))
+			a.takes(activity, n, objectRead)
 		}
-		a.stored[hash] = true
-		a.add(meter.ObjectWrite, markWrites)
-		a.add(meter.ObjectRead, 2)
-		a.takes(f, markWrites, objectWrite)
-		a.takes(activity, 2, objectRead)
 	}
 }
 
@@ -395,13 +408,15 @@ func (a *account) messages(f function, c *commit) {
 	})
 	c.each("EventAwaited", func(e *event) { // a subscription, and a look at what came before it
 		a.of(e.Step)
-		a.add(meter.Write, 2)
-		a.takes(f, 2, tableWrite)
+		a.add(meter.Write, 1)
+		a.takes(f, 1, tableWrite)
 		a.read(f, 1)
 	})
 	if a.child && c.has(ends...) {
 		a.of()
 		a.send(f, meter.FIFOQueue, 1)
+		a.add(meter.Write, noticeWrites)
+		a.takes(f, noticeWrites, tableWrite)
 	}
 }
 

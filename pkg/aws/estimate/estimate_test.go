@@ -139,12 +139,14 @@ func TestADecisionBeginsAtTheAPI(t *testing.T) {
 	require.Equal(t, 1.0, after.Units()[meter.Event]-before.Units()[meter.Event])
 }
 
-// TestPayloadsAreStoredOnce: however often a history names one; and what looks like one in a value is none.
-func TestPayloadsAreStoredOnce(t *testing.T) {
-	const large = `{"output":{"json":null,"holes":[{"at":"","ref":{"hash":"abc","size":100000}}]}}`
-	s := created("ActivityScheduled a", "ActivityStarted a", "ActivityCompleted a "+large, "ActivityScheduled b", "ActivityStarted b", "ActivityCompleted b "+large)
+// TestPayloads: who brings one pays for storing it, who gets it for reading; and what looks like one in a value is none.
+func TestPayloads(t *testing.T) {
+	const large = `{"%s":{"json":null,"holes":[{"at":"","ref":{"hash":"abc","size":100000}}]}}`
+	output, input := fmt.Sprintf(large, "output"), fmt.Sprintf(large, "input")
+	s := created("ActivityScheduled a", "ActivityStarted a", "ActivityCompleted a "+output, "ActivityScheduled b "+input, "ActivityStarted b", "ActivityCompleted b", "WorkflowCompleted  "+output)
 	require.Equal(t, float64(markWrites), s.of(t).Units()[meter.ObjectWrite])
-	s = created("ActivityScheduled a", "ActivityStarted a", `ActivityCompleted a {"output":{"json":{"ref":{"hash":"abc"}}}}`)
+	require.Equal(t, 2.0, s.of(t).Units()[meter.ObjectRead])
+	s = created("ActivityScheduled a", "ActivityStarted a", `ActivityCompleted a {"output":{"json":{"holes":[{"ref":{"hash":"abc"}}]}}}`)
 	require.Zero(t, s.of(t).Units()[meter.ObjectWrite])
 }
 

@@ -46,11 +46,15 @@ const (
 	sendBatch = 10
 	// crowdSends is how many calls an invocation needs for the results of a crowd: the first goes at once, the others together.
 	crowdSends = 2
+	// eventWrites and eventReads are what a published event takes, and the look for those who wait for it or are started by it.
+	eventWrites, eventReads = 4, 2
 	// markWrites is how many objects a payload takes: itself, and whose it is.
 	markWrites = 3
 	// itemBytes is what a commit takes beside its data: names of attributes, sort key, nonce and hash of the commit before. rowBytes is what its row
 	// takes beside the name of the workflow, where it has one. headBytes is what each commit says anew of its writer.
 	itemBytes, rowBytes, headBytes = 75, 45, 100
+	// noticeWrites is what a child takes so that its parent surely hears of its end.
+	noticeWrites = 2
 	// stepBytes is what the document of a workflow has for each step, about; readUnit is what a strong read reads for one unit.
 	stepBytes, readUnit = 330, 4096
 	// hidden is how long a task runs before its message is hidden for its lease, heartbeat how often that is lengthened.

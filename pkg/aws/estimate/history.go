@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,8 +15,6 @@ type commit struct {
 	at     time.Time
 	bytes  int
 	events []event
-	// payloads are the hashes of the values that it names in the payload store.
-	payloads []string
 }
 
 // event is one event, with what of its data matters here. Times are in nanoseconds since 1970; 0: none.
@@ -73,40 +72,40 @@ func commits(events []client.Event) ([]commit, error) {
 		}
 		c := &out[len(out)-1]
 		c.events = append(c.events, x)
-		c.payloads = append(c.payloads, references(e.Data)...)
 	}
 	return out, nil
 }
 
-// references are the hashes of the payloads that the data of an event names. What stands in values themselves is not looked at.
-func references(data json.RawMessage) []string {
-	var tree any
-	if len(data) == 0 || json.Unmarshal(data, &tree) != nil { // it was read before
-		return nil
+// references is how many payloads the data of an event names. What stands in values themselves is not looked at.
+func (e *event) references() int {
+	if !bytes.Contains(e.Data, []byte(`"holes"`)) {
+		return 0
 	}
-	var out []string
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, x := range v {
-				walk(x)
-			}
-		case map[string]any:
-			if ref, ok := v["ref"].(map[string]any); ok {
-				if hash, _ := ref["hash"].(string); hash != "" {
-					out = append(out, hash)
-				}
-			}
-			for name, x := range v { // order-free: hashes are counted
-				if name != "json" {
-					walk(x)
-				}
+	var tree any
+	if json.Unmarshal(e.Data, &tree) != nil { // it was read before
+		return 0
+	}
+	return holes(tree)
+}
+
+func holes(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			n += holes(x)
+		}
+	case map[string]any:
+		if ref, ok := v["ref"].(map[string]any); ok && ref["hash"] != nil {
+			n++
+		}
+		for name, x := range v { // order-free: a count
+			if name != "json" {
+				n += holes(x)
 			}
 		}
 	}
-	walk(tree)
-	return out
+	return n
 }
 
 // each calls what for the events of a type.
@@ -164,7 +163,6 @@ func merged(in []commit, crowded map[string]bool) []commit {
 			out[last].at = c.at
 			out[last].bytes += max(0, c.bytes-headBytes)
 			out[last].events = append(out[last].events, c.events...)
-			out[last].payloads = append(out[last].payloads, c.payloads...)
 			open += results
 			continue
 		}

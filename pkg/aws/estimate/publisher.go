@@ -72,8 +72,8 @@ func (r row) writes(before *row) float64 {
 	return n
 }
 
-// published are the events that go out on the bus.
-var published = []string{"WorkflowStarted", "WorkflowCompleted", "WorkflowFailed", "WorkflowCancelled", "CompensationStarted", "CompensationCompleted", "LeaseExpired", "EventEmitted"}
+// announced are the events that go out on the bus.
+var announced = []string{"WorkflowStarted", "WorkflowCompleted", "WorkflowFailed", "WorkflowCancelled", "CompensationStarted", "CompensationCompleted", "LeaseExpired", "EventEmitted"}
 
 // publisher adds what the publisher does: it gathers changes for a time, writes the newest row, and puts events.
 func (a *account) publisher(list []commit) {
@@ -107,15 +107,11 @@ func (a *account) publish(batch []commit, rows []*row, before *row) *row {
 		}
 	}
 	for i := range batch {
-		if n := batch[i].count(published...); n > 0 {
+		if n := batch[i].count(announced...); n > 0 {
 			a.add(meter.Event, float64(n))
 			a.takes(engine, 1, busPut)
 		}
-		batch[i].each("EventEmitted", func(*event) { // stored, and handed to whoever waits for it
-			a.add(meter.Write, 1)
-			a.takes(engine, 1, tableWrite)
-			a.read(engine, 1)
-		})
+		batch[i].each("EventEmitted", func(*event) { a.published() })
 	}
 	return before
 }

@@ -21,7 +21,7 @@ type Price struct {
 	// AsOf is the day of what the price was read from, Source where it is published.
 	AsOf   string `json:"as_of"`
 	Source string `json:"source"`
-	Note   string `json:"note"`
+	Note   string `json:"note,omitempty"`
 }
 
 //go:embed prices.json
