@@ -8,7 +8,7 @@ import (
 // Events keep content events for executions that wait for a type and a key, or will (commit protocol, point 12).
 type Events interface {
 	// PutEvent stores e under the first free number of its topic and returns it with that Number (the given one is ignored).
-	// If one of the topic's newest DedupeWindow kept events has the same ID, that one is returned and nothing is stored.
+	// If one of the topic's newest DedupeWindow kept events is the same (Event.Repeats), the newest such is returned and nothing is stored.
 	// Kept are, at e.At, the events that expire later; MaxKeptEvents numbers from the oldest kept one on are a *QuotaError, or with
 	// e.Sliding let the oldest be forgotten.
 	//
@@ -50,6 +50,20 @@ type Event struct {
 	Expires int64  // when it is forgotten, later than At
 	// Sliding lets a topic that is full forget its oldest events for this one. It is said once, and not read back.
 	Sliding bool
+	// Before is another ID under which the event may be kept already, received at Since or later; empty: none. They are said once, likewise.
+	Before string
+	Since  int64
+}
+
+// Repeats reports whether an event is the one that was received under an ID at a time.
+func (e Event) Repeats(id string, at int64) bool {
+	return id == e.ID || e.Before != "" && id == e.Before && at >= e.Since
+}
+
+// Stored is an event as it is read back.
+func (e Event) Stored() Event {
+	e.Sliding, e.Before, e.Since = false, "", 0
+	return e
 }
 
 // Subscription is one waiting step.

@@ -33,6 +33,10 @@ type Event struct {
 	Source string           `json:"source,omitempty"`
 	From   string           `json:"from,omitempty"` // bus, webhook, queue, file
 	Data   workflow.Payload `json:"data,omitzero"`
+
+	// before is another ID under which it may have come already, at since or later; empty: none.
+	before string
+	since  int64
 }
 
 // Publish keeps an event for whoever waits for it, now or later, sends hints to those who do, and starts the workflows that it triggers. The same
@@ -43,32 +47,34 @@ func (w *Worker) Publish(ctx context.Context, tenant string, e Event) error {
 
 // publish is Publish for an event of a sender; nil: from outside.
 func (w *Worker) publish(ctx context.Context, tenant string, e Event, from *sender) error {
-	number, _, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: e.Key}, e, 0)
+	kept, _, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: e.Key}, e, 0)
 	if err != nil {
 		return err
 	}
-	_, triggers, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: anyKey}, e, number)
+	e.ID, e.before = kept.ID, "" // from here on it is what it came as
+	_, triggers, err := w.keepEvent(ctx, eventstore.Topic{Tenant: tenant, Type: e.Type, Key: anyKey}, e, kept.Number)
 	if err != nil {
 		return err
 	}
 	return w.fire(ctx, tenant, triggers, e, from)
 }
 
-// keepEvent puts an event under a topic, tells those who wait for it, and returns its number there, and the workflows that it may start. keyed is its
+// keepEvent puts an event under a topic, tells those who wait for it, and returns what is kept there, and the workflows that it may start. keyed is its
 // number under its key, in the topic of all keys: an execution that took it under the one does not take it under the other. Where events are
 // about nothing in particular, the oldest make room for a new one.
-func (w *Worker) keepEvent(ctx context.Context, topic eventstore.Topic, e Event, keyed uint64) (number uint64, triggers []string, err error) {
+func (w *Worker) keepEvent(ctx context.Context, topic eventstore.Topic, e Event, keyed uint64) (kept eventstore.Event, triggers []string, err error) {
 	data, err := encodeEvent(e, keyed)
 	if err != nil {
-		return 0, nil, err
+		return kept, nil, err
 	}
 	now := w.Clock.Now()
-	stored, err := w.Store.PutEvent(ctx, topic, eventstore.Event{ID: e.ID, Source: e.Source, Data: data, At: now, Expires: now + int64(w.Limits.EventLife), Sliding: topic.Key == anyKey || topic.Key == ""})
+	kept, err = w.Store.PutEvent(ctx, topic, eventstore.Event{ID: e.ID, Source: e.Source, Data: data, At: now, Expires: now + int64(w.Limits.EventLife),
+		Sliding: topic.Key == anyKey || topic.Key == "", Before: e.before, Since: e.since})
 	if err != nil {
-		return 0, nil, fmt.Errorf("worker: keep event %s: %w", topic, err)
+		return kept, nil, fmt.Errorf("worker: keep event %s: %w", topic, err)
 	}
 	triggers, err = w.hint(ctx, topic, e)
-	return stored.Number, triggers, err
+	return kept, triggers, err
 }
 
 // hint tells those who wait for a topic to look, and returns the workflows among its subscribers.

@@ -501,6 +501,36 @@ output: '${ [steps.one.output.data.sum, steps.two.output.data.sum, steps.one.out
 	require.Len(t, r.executions("pay"), 1)
 }
 
+// TestAWebhookThatEmitsWithoutIDs: equal bodies within the time are one event and one start, across the turn of the time too, and later ones another.
+func TestAWebhookThatEmitsWithoutIDs(t *testing.T) {
+	r := newRig(t)
+	r.define("name: paid\ntriggers: [ { webhook: { path: /x, verify: { bearer: k }, emit: { type: Paid, key: event.data.id } } } ]\nsteps: { a: { value: 1 } }")
+	r.define("name: ledger\ntriggers: [ { event: { type: Paid } } ]\nsteps: { a: { value: '${ input }' } }")
+	take := func(turn int, body string) {
+		id, before := fmt.Sprintf("sha256:%s@%d", body, turn), fmt.Sprintf("sha256:%s@%d", body, turn-1)
+		h, err := r.Webhook(t.Context(), tenant, "/hooks/x", id)
+		require.NoError(t, err)
+		_, err = r.Take(t.Context(), h, HookRequest{ID: id, Before: before, Since: r.now - int64(10*time.Minute), Data: workflow.Inline(workflow.Value(body))})
+		require.NoError(t, err)
+	}
+	events := func() int {
+		list, err := r.store.ReadEvents(t.Context(), eventstore.Topic{Tenant: tenant, Type: "Paid", Key: "o"}, 0, r.now, 10)
+		require.NoError(t, err)
+		require.Len(t, r.executions("ledger"), len(list))
+		return len(list)
+	}
+	take(1, `{"id":"o","n":1}`)
+	r.pass(2 * time.Second)
+	take(2, `{"id":"o","n":1}`)
+	take(2, `{"id":"o","n":1}`)
+	require.Equal(t, 1, events())
+	take(2, `{"id":"o","n":2}`)
+	require.Equal(t, 2, events(), "another body")
+	r.pass(11 * time.Minute)
+	take(3, `{"id":"o","n":1}`)
+	require.Equal(t, 3, events(), "too long ago")
+}
+
 // TestWhoComesAfterStandsInTheSameChain: successors, children and redrives of an execution that an event started are as far down the chain as it is.
 func TestWhoComesAfterStandsInTheSameChain(t *testing.T) {
 	r := newRig(t)

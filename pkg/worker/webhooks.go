@@ -81,7 +81,7 @@ type HookRequest struct {
 	ID string
 	// Before is the ID that it would have had if it had come a little earlier, for requests that are told apart by what they say and when; empty: none.
 	Before string
-	// Since is the time from which on an execution that a request with the ID Before started is that of this one.
+	// Since is the time from which on what a request with the ID Before started or became is that of this one.
 	Since int64
 	// Type is what the sender calls the event.
 	Type string
@@ -103,7 +103,10 @@ func (w *Worker) Take(ctx context.Context, h *Hook, d HookRequest) (Started, err
 			return Started{Execution: s.ID, Workflow: h.Workflow, Existed: true}, nil
 		}
 	}
-	e := Event{ID: d.ID, Type: d.Type, Source: h.Trigger.Address(), From: "webhook", Data: d.Data}
+	e := Event{ID: d.ID, Type: d.Type, Source: h.Trigger.Address(), From: "webhook", Data: d.Data, since: d.Since}
+	if d.Before != "" {
+		e.before = fitName(hookKey(h.Trigger.Address(), d.Before))
+	}
 	started, err := w.startHook(ctx, h, e)
 	var typed *workflow.Error
 	if !errors.As(err, &typed) || typed.Retryable {
@@ -137,7 +140,8 @@ func (w *Worker) startHook(ctx context.Context, h *Hook, e Event) (Started, erro
 		if wrong != nil {
 			return Started{}, fmt.Errorf("worker: webhook %s of %s: %w", h.Trigger.Path, h.Workflow, wrong)
 		}
-		return Started{Workflow: h.Workflow}, w.Publish(ctx, h.request.Tenant, Event{ID: fitName(h.request.Key), Type: ev.Kind, Key: ev.Key, Source: ev.Source, From: ev.From, Data: ev.Data})
+		return Started{Workflow: h.Workflow}, w.Publish(ctx, h.request.Tenant, Event{ID: fitName(h.request.Key), Type: ev.Kind, Key: ev.Key, Source: ev.Source, From: ev.From, Data: ev.Data,
+			before: e.before, since: e.since})
 	}
 	input, wrong := engine.Hooked(h.Trigger, ev)
 	if wrong != nil {

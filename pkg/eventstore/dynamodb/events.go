@@ -39,6 +39,7 @@ type topic struct {
 type known struct {
 	number  uint64
 	id      string
+	at      int64
 	expires int64
 	// lasting says that it has no time to live yet.
 	lasting bool
@@ -99,11 +100,11 @@ func (s *Store) putNext(ctx context.Context, t eventstore.Topic, e eventstore.Ev
 		return stored, false, err
 	}
 	s.letExpire(ctx, t, w)
-	s.remember(t, w, known{e.Number, e.ID, e.Expires, true})
+	s.remember(t, w, known{e.Number, e.ID, e.At, e.Expires, true})
 	if e.Sliding {
 		err = s.forget(ctx, t, e.Number)
 	}
-	e.Sliding = false
+	e = e.Stored()
 	return e, false, err
 }
 
@@ -148,14 +149,14 @@ func (s *Store) window(ctx context.Context, t eventstore.Topic, now int64) (*top
 	w := &topic{whole: true}
 	in := s.eventQuery(t, eventSort, eventSort+"~")
 	in.ScanIndexForward, in.Limit = aws.Bool(false), aws.Int32(windowKept)
-	in.ProjectionExpression = aws.String("s, i, e, x")
+	in.ProjectionExpression = aws.String("s, i, a, e, x")
 	err := s.read(ctx, "read the newest events", nil, func() error {
 		return s.query(ctx, in, func(i item) (bool, error) {
 			e, err := readEvent(i)
 			if err != nil {
 				return false, err
 			}
-			w.newest = append(w.newest, known{e.Number, e.ID, e.Expires, !i.has(schema.Expires)})
+			w.newest = append(w.newest, known{e.Number, e.ID, e.At, e.Expires, !i.has(schema.Expires)})
 			w.whole = w.kept(now) < eventstore.DedupeWindow
 			return w.whole, nil
 		})
@@ -174,11 +175,11 @@ func (w *topic) kept(now int64) int {
 	return n
 }
 
-// repeated returns the event with the same ID among the newest kept ones that are compared.
+// repeated returns the same event among the newest kept ones that are compared.
 func (w *topic) repeated(e eventstore.Event) *known {
 	for i, left := len(w.newest)-1, eventstore.DedupeWindow; i >= 0 && left > 0; i-- {
 		if k := &w.newest[i]; k.expires > e.At {
-			if left--; k.id == e.ID {
+			if left--; e.Repeats(k.id, k.at) {
 				return k
 			}
 		}

@@ -44,8 +44,8 @@ func (s *Store) PutEvent(ctx context.Context, t eventstore.Topic, e eventstore.E
 	defer s.mu.Unlock()
 	all := slices.Clone(s.topic(t, 0))
 	kept := slices.DeleteFunc(slices.Clone(all), func(k event) bool { return k.Expires <= e.At })
-	for _, k := range kept[max(0, len(kept)-eventstore.DedupeWindow):] {
-		if k.ID == e.ID {
+	for _, k := range slices.Backward(kept[max(0, len(kept)-eventstore.DedupeWindow):]) {
+		if e.Repeats(k.ID, k.At) {
 			k.Data = bytes.Clone(k.Data)
 			return k.Event, nil
 		}
@@ -65,7 +65,7 @@ func (s *Store) PutEvent(ctx context.Context, t eventstore.Topic, e eventstore.E
 			}
 		}
 	}
-	e.Sliding = false
+	e = e.Stored()
 	stored := e
 	stored.Data = bytes.Clone(e.Data)
 	s.events.put(event{t, stored})

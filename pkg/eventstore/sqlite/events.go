@@ -29,14 +29,14 @@ func (w *writer) putEvent(t eventstore.Topic, e eventstore.Event) (eventstore.Ev
 	var newest, oldest, twin uint64
 	kept := 0
 	// The newest event may have expired, but its number counts.
-	err := w.conn.query(`SELECT number, sender, expires FROM events WHERE tenant=?1 AND type=?2 AND key=?3
+	err := w.conn.query(`SELECT number, sender, expires, at FROM events WHERE tenant=?1 AND type=?2 AND key=?3
 		AND (expires>?4 OR number=(SELECT max(number) FROM events WHERE tenant=?1 AND type=?2 AND key=?3)) ORDER BY number DESC LIMIT ?5`,
 		func(r row) error {
 			newest = max(newest, r.uint(0))
 			if r.int(2) <= e.At {
 				return nil
 			}
-			if kept++; kept <= eventstore.DedupeWindow && r.text(1) == e.ID && twin == 0 {
+			if kept++; kept <= eventstore.DedupeWindow && e.Repeats(r.text(1), r.int(3)) && twin == 0 {
 				twin = r.uint(0)
 			}
 			return nil
@@ -63,7 +63,7 @@ func (w *writer) putEvent(t eventstore.Topic, e eventstore.Event) (eventstore.Ev
 			return e, err
 		}
 	}
-	e.Sliding = false
+	e = e.Stored()
 	_, err = w.conn.exec(`INSERT INTO events(tenant, type, key, number, sender, source, at, expires, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.Tenant, t.Type, t.Key, e.Number, e.ID, e.Source, e.At, e.Expires, e.Data)
 	return e, err

@@ -71,6 +71,19 @@ func testEventNumbers(t *testing.T, s *suite) {
 	require.Equal(t, want[3], stored, "an ID that is there already is returned as it is there")
 	require.Equal(t, want, s.readEvents(paid, 0, 100, 10))
 
+	renamed := someEvent("event-6 again")
+	renamed.At, renamed.Before, renamed.Since = 110, "event-6", 100
+	stored, err = s.Store.PutEvent(s.ctx, paid, renamed)
+	require.NoError(t, err)
+	require.Equal(t, want[6], stored, "nor one that came under another ID")
+	renamed.Since = 101
+	elsewhere := eventstore.Topic{Tenant: "acme", Type: "payment", Key: "order-6"}
+	s.putEvent(elsewhere, someEvent("event-6"))
+	stored, err = s.Store.PutEvent(s.ctx, elsewhere, renamed)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, stored.Number, "but for one that came too long ago")
+	require.Equal(t, stored.Stored(), stored, "what is said once is not read back")
+
 	for i := range eventstore.DedupeWindow {
 		s.putEvent(paid, someEvent(fmt.Sprint("more-", i)))
 	}

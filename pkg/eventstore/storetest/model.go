@@ -63,11 +63,12 @@ func (m *model) putEvent(t eventstore.Topic, e eventstore.Event) (eventstore.Eve
 			kept = append(kept, old)
 		}
 	}
-	for i, old := range kept {
-		if old.ID == e.ID && i >= len(kept)-eventstore.DedupeWindow {
+	for i, old := range slices.Backward(kept) {
+		if e.Repeats(old.ID, old.At) && i >= len(kept)-eventstore.DedupeWindow {
 			return old, nil
 		}
 	}
+	e = e.Stored()
 	e.Number = uint64(len(m.events[t]) + 1) // the model forgets none
 	m.events[t] = append(m.events[t], e)
 	return e, nil
@@ -215,6 +216,9 @@ func (m *machine) putRow(r *rapid.T) {
 func (m *machine) putEvent(r *rapid.T) {
 	t := m.topic(r)
 	e := eventstore.Event{ID: rapid.SampledFrom([]string{"1", "2", "3"}).Draw(r, "id"), Data: []byte("x"), At: m.now, Expires: m.now + rapid.Int64Range(1, 4).Draw(r, "kept")}
+	if rapid.Bool().Draw(r, "under another ID too") {
+		e.Before, e.Since = rapid.SampledFrom([]string{"1", "2", "3"}).Draw(r, "before"), m.now-rapid.Int64Range(0, 3).Draw(r, "since")
+	}
 	want, wantErr := m.model.putEvent(t, e)
 	got, err := m.Store.PutEvent(m.ctx, t, e)
 	sameError(r, wantErr, err)
