@@ -88,6 +88,13 @@ func TestRebuild(t *testing.T) {
 	_, err = s.PutRow(ctx, later)
 	require.NoError(t, err)
 	want["sparse"] = later
+	again := later
+	again.Revision, again.Repairs, again.Due = 1, 1, 88_000 // and once more
+	_, err = s.PutRow(ctx, again)
+	require.NoError(t, err)
+	want["sparse-status"] = history(t, s, id("sparse-status"), 2, true)
+	require.NoError(t, s.Append(ctx, id("sparse-status"), commit(3, 3), nil))
+	w.settle(s)
 	before := w.items(w.tables.Index)
 	rows := func() map[string]eventstore.Row {
 		out := map[string]eventstore.Row{}
@@ -113,6 +120,10 @@ func TestRebuild(t *testing.T) {
 	require.NoError(t, err)
 	status := want["status"]
 	status.Revision, status.Status, status.Open = 1, "failed", false
+	_, err = s.PutRow(ctx, status)
+	require.NoError(t, err)
+	status = want["sparse-status"]
+	status.Version, status.Status, status.Open = 3, "failed", false // of a commit that there is, but not so
 	_, err = s.PutRow(ctx, status)
 	require.NoError(t, err)
 	w.damage(id("garbage"), "SET z = :z", map[string]types.AttributeValue{":z": &types.AttributeValueMemberB{Value: []byte("garbage")}})
@@ -151,7 +162,7 @@ func TestRebuild(t *testing.T) {
 	require.Equal(t, damaged, w.items(w.tables.Index), "a dry run changes nothing")
 	kinds := map[string]dynamodb.DifferenceKind{"missing": dynamodb.Missing, "behind": dynamodb.Behind, "behind-and-labels": dynamodb.Behind, "ghost": dynamodb.NoHistory,
 		"newer": dynamodb.Unreadable, "fine": dynamodb.Unreadable}
-	for _, name := range []string{"status", "garbage", "ahead", "unlisted", "unsharded", "labels", "bare"} {
+	for _, name := range []string{"status", "sparse-status", "garbage", "ahead", "unlisted", "unsharded", "labels", "bare"} {
 		kinds[name] = dynamodb.Wrong
 	}
 	got := map[string]dynamodb.DifferenceKind{}
