@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ func (s *Server) hook(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	address, now := "/hooks/"+r.PathValue("path"), s.Worker.Clock.Now()
-	h, in, err := s.hookFor(r, address, body, now)
+	h, err := s.Worker.Webhook(r.Context(), s.Tenant, address, fmt.Sprintf("%x", sha256.Sum256(body)))
 	if errors.Is(err, worker.ErrNoWebhook) {
 		return answer{}, problem(http.StatusNotFound, "webhook.unknown", "there is no webhook at this address", "")
 	}
@@ -40,6 +41,7 @@ func (s *Server) hook(r *http.Request) (answer, error) {
 	if err := s.sent(r.Context(), h, r.Header, body, time.Unix(0, now)); err != nil {
 		return answer{}, err
 	}
+	in := delivery(h.Trigger.Verify, address, r.Header, body, now)
 	value, err := webhook.Value(r.Header.Get("Content-Type"), body)
 	if err == nil {
 		in.Data, err = payload(value)
@@ -62,23 +64,7 @@ func (s *Server) hook(r *http.Request) (answer, error) {
 	return answer{status: http.StatusAccepted, body: client.Hooked{Accepted: true, Execution: started.Execution, Existed: started.Existed}}, nil
 }
 
-// hookFor finds the webhook of a request, and which delivery the request is. What tells deliveries apart depends on how the webhook verifies its senders, and that on the
-// version that a split alias gives the delivery: so it begins with what the request looks like, and looks again where that was wrong.
-func (s *Server) hookFor(r *http.Request, address string, body []byte, now int64) (*worker.Hook, worker.HookRequest, error) {
-	in := delivery(webhook.Form(r.Header), address, r.Header, body, now)
-	for range 3 {
-		h, err := s.Worker.Webhook(r.Context(), s.Tenant, address, in.ID)
-		if err != nil {
-			return nil, in, err
-		}
-		guess := in.ID
-		if in = delivery(h.Trigger.Verify, address, r.Header, body, now); in.ID == guess {
-			return h, in, nil
-		}
-	}
-	return nil, in, refused() // versions that verify in different ways, none of them this request
-}
-
+// delivery is what a request brings, and which one it is: that depends on how its webhook verifies its senders.
 func delivery(v workflow.Verify, address string, header http.Header, body []byte, now int64) worker.HookRequest {
 	id, own := webhook.Delivery(v, header, body)
 	in := worker.HookRequest{ID: id, Type: cmp.Or(webhook.EventType(v, header), address)}
@@ -87,11 +73,6 @@ func delivery(v workflow.Verify, address string, header http.Header, body []byte
 		in.ID, in.Before, in.Since = fmt.Sprintf("%s@%d", id, turn), fmt.Sprintf("%s@%d", id, turn-1), now-int64(repeats)
 	}
 	return in
-}
-
-// refused says nothing of why.
-func refused() error {
-	return problem(http.StatusUnauthorized, "webhook.refused", "the request does not prove who sent it", "")
 }
 
 // sent checks that the sender of a request knows the secret of its webhook. That the secret itself cannot be read is ours to mend: the log says what is missing,
@@ -110,7 +91,7 @@ func (s *Server) sent(ctx context.Context, h *worker.Hook, header http.Header, b
 		return &client.Problem{Status: http.StatusServiceUnavailable, Code: "webhook.unavailable", Title: "the webhook cannot be verified now: try again later"}
 	}
 	if err := webhook.Verify(v, secret, header, body, now); err != nil {
-		return refused()
+		return problem(http.StatusUnauthorized, "webhook.refused", "the request does not prove who sent it", "")
 	}
 	return nil
 }

@@ -6,12 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"mime"
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,16 +58,6 @@ func inBody(name string, body []byte) (text string) {
 		return ""
 	}
 	return text
-}
-
-// Form is a Verify of the form that a request seems to have, by the headers it comes with: a guess of how its webhook verifies it.
-func Form(h http.Header) workflow.Verify {
-	for _, name := range slices.Sorted(maps.Keys(timed)) {
-		if h.Get(name) != "" {
-			return workflow.Verify{Header: name}
-		}
-	}
-	return workflow.Verify{}
 }
 
 func short(id string) string {

@@ -215,7 +215,8 @@ func (w *Worker) fireOne(ctx context.Context, tenant, name string, e Event, from
 	if mutated(StartAnew) {
 		r.Key = ""
 	}
-	to, id, err := w.meant(ctx, r)
+	id := w.ExecutionID(r)
+	to, err := w.meant(ctx, r, id)
 	if err != nil || to == nil {
 		return false, err
 	}
@@ -249,15 +250,14 @@ func (w *Worker) fireOne(ctx context.Context, tenant, name string, e Event, from
 	return false, nil
 }
 
-// meant is the version that a start by a trigger gets, and the execution's ID; nil if the workflow is switched off, or not there yet.
-func (w *Worker) meant(ctx context.Context, r StartRequest) (*chosen, string, error) {
-	id := w.ExecutionID(r)
-	to, err := w.choose(ctx, r, id)
+// meant is the version that a start by a trigger gets, of a split alias the same for the same choice; nil if the workflow is switched off, or not there yet.
+func (w *Worker) meant(ctx context.Context, r StartRequest, choice string) (*chosen, error) {
+	to, err := w.choose(ctx, r, choice)
 	var unknown *UnknownWorkflowError
 	if errors.As(err, &unknown) {
-		return nil, id, nil
+		return nil, nil
 	}
-	return to, id, err
+	return to, err
 }
 
 // learnChain finds out the length of the chain that a sender's event goes on.

@@ -531,6 +531,34 @@ func TestAWebhookThatEmitsWithoutIDs(t *testing.T) {
 	require.Equal(t, 3, events(), "too long ago")
 }
 
+// TestAWebhookOfASplitAlias: versions may verify their senders in ways of their own, and tell deliveries apart by them: each request has one version, its repeats the same.
+func TestAWebhookOfASplitAlias(t *testing.T) {
+	r := newRig(t)
+	for _, verify := range []string{"bearer: k", "hmac_sha256: k, header: Stripe-Signature"} {
+		r.define("name: flow\ntriggers: [ { webhook: { path: /x, verify: { " + verify + " } } } ]\nsteps: { a: { value: 1 } }")
+	}
+	require.NoError(t, r.store.PutAlias(t.Context(), eventstore.Alias{Tenant: tenant, Workflow: "flow", Name: "live", Revision: 1, Targets: []eventstore.Target{{Version: 1, Weight: 1}, {Version: 2, Weight: 1}}}))
+	const n = 40
+	forms := map[string]int{}
+	for i := range n {
+		body := fmt.Sprint("body ", i)
+		for again := range 2 {
+			h, err := r.Webhook(t.Context(), tenant, "/hooks/x", body)
+			require.NoError(t, err)
+			form := h.Trigger.Verify.Bearer + h.Trigger.Verify.Header
+			forms[form]++
+			started, err := r.Take(t.Context(), h, HookRequest{ID: form + body, Data: workflow.Inline(workflow.Value(`1`))})
+			require.NoError(t, err)
+			require.Equal(t, again > 0, started.Existed)
+		}
+	}
+	require.Len(t, r.executions("flow"), n)
+	require.Len(t, forms, 2)
+	for form, times := range forms { // order-free: each for itself
+		require.Greater(t, times, n/2, form)
+	}
+}
+
 // TestWhoComesAfterStandsInTheSameChain: successors, children and redrives of an execution that an event started are as far down the chain as it is.
 func TestWhoComesAfterStandsInTheSameChain(t *testing.T) {
 	r := newRig(t)

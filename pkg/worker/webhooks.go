@@ -28,15 +28,21 @@ type Hook struct {
 	Workflow string
 	Trigger  *workflow.WebhookTrigger
 
-	request StartRequest
-	to      *chosen
-	id      string
+	tenant string
+	to     *chosen
 }
 
-// Webhook finds the webhook at an address of a tenant for a request, which has the ID of its delivery: a split alias gives repeats of it the same version.
+// request is the start of what a delivery asks for.
+func (h *Hook) request(delivery string) StartRequest {
+	address := h.Trigger.Address()
+	return StartRequest{Tenant: h.tenant, Workflow: h.Workflow, Key: keyOf("webhook"+address, delivery), By: "webhook" + address, triggered: true}
+}
+
+// Webhook finds the webhook at an address of a tenant for a request. Which version of a split alias has the say is chosen by a text that repeats of the request
+// have in common, as its body: not by the delivery's ID, for how a delivery is told from others the version says itself.
 // It costs a query and, if there is one, a read of the alias and of the version. Of several workflows that got the address at the same
 // moment, the first by name has it. The error is ErrNoWebhook if there is none, or its workflow is switched off.
-func (w *Worker) Webhook(ctx context.Context, tenant, address, delivery string) (*Hook, error) {
+func (w *Worker) Webhook(ctx context.Context, tenant, address, choice string) (*Hook, error) {
 	names, err := w.listeners(ctx, eventstore.Topic{Tenant: tenant, Type: hookType, Key: address})
 	var invalid *eventstore.InvalidError
 	var limit *eventstore.LimitError
@@ -47,7 +53,7 @@ func (w *Worker) Webhook(ctx context.Context, tenant, address, delivery string) 
 		return nil, err
 	}
 	for _, name := range names {
-		if h, err := w.hookOf(ctx, tenant, name, address, delivery); !errors.Is(err, ErrNoWebhook) {
+		if h, err := w.hookOf(ctx, tenant, name, address, choice); !errors.Is(err, ErrNoWebhook) {
 			return h, err
 		}
 	}
@@ -55,9 +61,8 @@ func (w *Worker) Webhook(ctx context.Context, tenant, address, delivery string) 
 }
 
 // hookOf is the webhook that a workflow has at an address, or ErrNoWebhook.
-func (w *Worker) hookOf(ctx context.Context, tenant, name, address, delivery string) (*Hook, error) {
-	r := StartRequest{Tenant: tenant, Workflow: name, Key: hookKey(address, delivery), By: "webhook" + address, triggered: true}
-	to, id, err := w.meant(ctx, r)
+func (w *Worker) hookOf(ctx context.Context, tenant, name, address, choice string) (*Hook, error) {
+	to, err := w.meant(ctx, StartRequest{Tenant: tenant, Workflow: name}, choice)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +71,11 @@ func (w *Worker) hookOf(ctx context.Context, tenant, name, address, delivery str
 	}
 	for i := range to.Definition().Triggers {
 		if t := to.Definition().Triggers[i].Webhook; t != nil && t.Address() == address {
-			return &Hook{Workflow: name, Trigger: t, request: r, to: to, id: id}, nil
+			return &Hook{Workflow: name, Trigger: t, tenant: tenant, to: to}, nil
 		}
 	}
 	return nil, ErrNoWebhook
 }
-
-// hookKey is the idempotency key of what a delivery starts.
-func hookKey(address, delivery string) string { return keyOf("webhook"+address, delivery) }
 
 // HookRequest is one verified request.
 type HookRequest struct {
@@ -92,8 +94,7 @@ type HookRequest struct {
 // done as things are, for the trigger is wrong or its input is refused, becomes a dead letter, and the error is an *UnstartedError.
 func (w *Worker) Take(ctx context.Context, h *Hook, d HookRequest) (Started, error) {
 	if d.Before != "" && h.Trigger.Emit == nil {
-		r := h.request
-		r.Key = hookKey(h.Trigger.Address(), d.Before)
+		r := h.request(d.Before)
 		s := eventstore.Stream{Tenant: r.Tenant, ID: w.ExecutionID(r)}
 		first, err := w.History(ctx, s, 0, 1)
 		if err != nil && !errors.Is(err, ErrNoExecution) {
@@ -105,14 +106,14 @@ func (w *Worker) Take(ctx context.Context, h *Hook, d HookRequest) (Started, err
 	}
 	e := Event{ID: d.ID, Type: d.Type, Source: h.Trigger.Address(), From: "webhook", Data: d.Data, since: d.Since}
 	if d.Before != "" {
-		e.before = fitName(hookKey(h.Trigger.Address(), d.Before))
+		e.before = fitName(h.request(d.Before).Key)
 	}
 	started, err := w.startHook(ctx, h, e)
 	var typed *workflow.Error
 	if !errors.As(err, &typed) || typed.Retryable {
 		return started, err
 	}
-	kept, failed := w.buryStart(ctx, h.request.Tenant, occasion{Workflow: h.Workflow, Address: h.Trigger.Address(), Event: e}, err)
+	kept, failed := w.buryStart(ctx, h.tenant, occasion{Workflow: h.Workflow, Address: h.Trigger.Address(), Event: e}, err)
 	if failed != nil {
 		return started, failed // the sender tries again, until somebody knows of it
 	}
@@ -134,20 +135,20 @@ func (e *UnstartedError) Unwrap() error { return e.Cause }
 
 // startHook does for a request, as an event, what its webhook says.
 func (w *Worker) startHook(ctx context.Context, h *Hook, e Event) (Started, error) {
+	r := h.request(e.ID)
 	ev := workflow.EarlyEvent{ID: e.ID, Kind: e.Type, Source: e.Source, From: e.From, Data: e.Data, ReceivedAt: w.Clock.Now()}
 	if h.Trigger.Emit != nil {
 		ev, wrong := engine.HookEvent(h.Trigger, ev)
 		if wrong != nil {
 			return Started{}, fmt.Errorf("worker: webhook %s of %s: %w", h.Trigger.Path, h.Workflow, wrong)
 		}
-		return Started{Workflow: h.Workflow}, w.Publish(ctx, h.request.Tenant, Event{ID: fitName(h.request.Key), Type: ev.Kind, Key: ev.Key, Source: ev.Source, From: ev.From, Data: ev.Data,
+		return Started{Workflow: h.Workflow}, w.Publish(ctx, h.tenant, Event{ID: fitName(r.Key), Type: ev.Kind, Key: ev.Key, Source: ev.Source, From: ev.From, Data: ev.Data,
 			before: e.before, since: e.since})
 	}
 	input, wrong := engine.Hooked(h.Trigger, ev)
 	if wrong != nil {
 		return Started{}, fmt.Errorf("worker: webhook %s of %s: %w", h.Trigger.Path, h.Workflow, wrong)
 	}
-	r := h.request
 	r.Input = input.JSON
-	return w.startAs(ctx, r, h.to, h.id, workflow.Origin{})
+	return w.startAs(ctx, r, h.to, w.ExecutionID(r), workflow.Origin{})
 }
