@@ -31,6 +31,16 @@ func within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
+// lastCall returns a context that ends when the invocation must answer, whoever is still at work: a quarter of the margin before its deadline, in which
+// what comes again is hidden.
+func lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(context.WithoutCancel(ctx))
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), deadline.Add(-deadline.Sub(until(ctx))/4))
+}
+
 // received is a message of a batch.
 type received struct {
 	events.SQSMessage

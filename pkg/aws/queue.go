@@ -24,6 +24,9 @@ const (
 	entryBytes = 512
 	// sendTries is how often entries are sent that the service did not take.
 	sendTries = 5
+	// callTime bounds a call, with the SDK's own repeats of it. The SDK waits for an answer as long as its context lasts, and a connection that hangs
+	// must neither keep those who wait for their turn nor outlast the heartbeats of a lease.
+	callTime = 10 * time.Second
 )
 
 // queue sends to one queue.
@@ -63,7 +66,7 @@ func (q queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequ
 		batch[i].Id = &id
 	}
 	for try := 1; ; try++ {
-		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: batch})
+		out, err := q.call(ctx, batch)
 		if err != nil {
 			return passing("send", err)
 		}
@@ -82,6 +85,12 @@ func (q queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequ
 			return err
 		}
 	}
+}
+
+func (q queue) call(ctx context.Context, batch []types.SendMessageBatchRequestEntry) (*sqs.SendMessageBatchOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	return q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: batch})
 }
 
 // unsent is what is to be sent again: in a FIFO queue everything from the first failure of a group on, so that its order holds.
@@ -108,6 +117,8 @@ func unsent(batch []types.SendMessageBatchRequestEntry, failed []types.BatchResu
 // hide keeps a message that was received from being received again for a time, at most 12 hours.
 func (q queue) hide(ctx context.Context, receipt string, d time.Duration) error {
 	seconds := visibility(d)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &q.url, ReceiptHandle: &receipt, VisibilityTimeout: seconds})
 	if err != nil {
 		return passing("hide a message", err)

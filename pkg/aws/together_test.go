@@ -15,7 +15,9 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wovyr/wovyr/pkg/eventstore"
 	"github.com/wovyr/wovyr/pkg/worker"
+	"github.com/wovyr/wovyr/pkg/worker/machine"
 	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
@@ -45,6 +47,85 @@ func TestABriefTaskKeepsItsVisibility(t *testing.T) {
 			<-time.After(took)
 			over()
 			require.Equal(t, hides, n, "after %s", took)
+		})
+	}
+}
+
+// TestATaskThatIsOverWaitsForNoCall: the answer of a batch does not wait for a call that hides one of its tasks and hangs.
+func TestATaskThatIsOverWaitsForNoCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Platform{Log: slog.New(slog.DiscardHandler), Worker: &worker.Worker{Limits: worker.DefaultLimits()}}
+		over := p.hideLater(t.Context(), hangingQueue(), received{SQSMessage: events.SQSMessage{ReceiptHandle: "r"}}, worker.Task{})
+		<-time.After(2 * briefly)
+		began := time.Now()
+		over()
+		require.Equal(t, hideTime, time.Since(began))
+	})
+}
+
+// batchTo is a platform whose tasks are handled by a function, and a batch of tasks of these steps; those named alone were received before.
+func batchTo(t *testing.T, q queue, handle func(step string) worker.Answer, steps ...string) (*Platform, events.SQSEvent) {
+	p := &Platform{Log: slog.New(slog.DiscardHandler), Worker: &worker.Worker{Limits: worker.DefaultLimits(), Entropy: machine.Entropy{}}, issued: &issued{came: map[issue]callback{}},
+		config: Config{Class: worker.DefaultClass, Commits: true}, tasks: &tasks{queues: map[string]queue{worker.DefaultClass: q}}}
+	p.hands.task = func(_ context.Context, d worker.Delivery) worker.Answer { return handle(d.Step) }
+	var e events.SQSEvent
+	for i, step := range steps {
+		body, err := p.bodies.ofTask(t.Context(), worker.Task{ID: step, Stream: eventstore.Stream{Tenant: testTenant, ID: "x"},
+			AttemptRef: workflow.AttemptRef{Step: step, Attempt: 1}, Class: worker.DefaultClass}, nil)
+		require.NoError(t, err)
+		e.Records = append(e.Records, events.SQSMessage{MessageId: fmt.Sprint(step, i), ReceiptHandle: step, Body: body,
+			Attributes: map[string]string{"ApproximateReceiveCount": map[bool]string{true: "9", false: "1"}[step == "alone"]}})
+	}
+	return p, e
+}
+
+// TestATaskThatDoesNotEnd keeps no answer of the others, although no call of the queue is answered either: it comes again, and so does what would have come
+// after it.
+func TestATaskThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		p, e := batchTo(t, hangingQueue(), func(step string) worker.Answer {
+			if step != "quick" {
+				<-release // deaf to its context
+			}
+			return worker.Answer{Done: true}
+		}, "quick", "deaf", "alone", "alone")
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+		defer cancel()
+		answer, err := p.Activity(ctx, e)
+		require.NoError(t, err)
+		require.NoError(t, ctx.Err(), "in time")
+		var again []string
+		for _, f := range answer.BatchItemFailures {
+			again = append(again, f.ItemIdentifier)
+		}
+		require.ElementsMatch(t, []string{"deaf1", "alone2", "alone3"}, again)
+	})
+}
+
+// TestATaskThatIsOverStaysHidden while others of its batch are at work, as long as they may be. Where all are over soon, that costs no call.
+func TestATaskThatIsOverStaysHidden(t *testing.T) {
+	for others, calls := range map[time.Duration]int{2*time.Second + briefly/2: 1, 10 * time.Minute: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			hides, until := 0, time.Time{}
+			q := queueTo(func(in any) (any, error) {
+				if hidden := in.(*sqs.ChangeMessageVisibilityInput); *hidden.ReceiptHandle == "short" {
+					hides, until = hides+1, time.Now().Add(time.Duration(hidden.VisibilityTimeout)*time.Second)
+				}
+				return &sqs.ChangeMessageVisibilityOutput{}, nil
+			})
+			took := map[string]time.Duration{"short": 2 * time.Second, "long": others}
+			p, e := batchTo(t, q, func(step string) worker.Answer { <-time.After(took[step]); return worker.Answer{Done: true} }, "short", "long")
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+			defer cancel()
+			deadline, _ := ctx.Deadline()
+			answer, err := p.Activity(ctx, e)
+			require.NoError(t, err)
+			require.Empty(t, answer.BatchItemFailures)
+			require.Equal(t, calls, hides)
+			require.True(t, until.After(time.Now()))
+			require.Equal(t, others == 10*time.Minute, until.After(deadline))
 		})
 	}
 }
