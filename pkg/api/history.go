@@ -28,15 +28,24 @@ func (s *Server) history(r *http.Request) (answer, error) {
 		return answer{}, worker.ErrNoExecution
 	}
 	out := client.Page[client.Event]{Items: make([]client.Event, 0, len(events))}
-	for _, e := range events {
+	const frame = 100
+	for left := s.MaxAnswer - frame; len(out.Items) < len(events); {
+		e := events[len(out.Items)]
 		view, err := ViewEvent(e)
 		if err != nil {
 			return answer{}, err
 		}
+		if s.MaxAnswer > 0 {
+			text, err := json.Marshal(view)
+			if err != nil {
+				return answer{}, err
+			}
+			if left -= escaped(text) + len(","); left < 0 && len(out.Items) > 0 {
+				break // the next page begins with it
+			}
+		}
 		out.Items = append(out.Items, view)
-	}
-	if n := len(events); n > 0 {
-		out.Next = strconv.FormatUint(events[n-1].Version, 10)
+		out.Next = strconv.FormatUint(e.Version, 10)
 	}
 	return ok(out)
 }

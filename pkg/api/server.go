@@ -41,8 +41,8 @@ type Server struct {
 	Misfits func(file string, def *workflow.Definition) []dsl.Diagnostic
 	// Tokens gives what checks the tokens that answers of callbacks come with.
 	Tokens func(ctx context.Context) (worker.Tokens, error)
-	// MaxAnswer is the most bytes of an answer that shows what an execution got and gave, where it travels as a text inside JSON, its quotes escaped: what
-	// does not fit is shown as where it is kept. 0: no more than maxShown of each.
+	// MaxAnswer is the most bytes of an answer that shows an execution or a page of its history, where it travels as a text inside JSON, its quotes escaped: an
+	// input or output that does not fit is shown as where it is kept, and a page ends before an event that does not. 0: no more than maxShown of an input or output.
 	MaxAnswer int
 	Log       *slog.Logger
 }

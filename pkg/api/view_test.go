@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -153,4 +154,39 @@ func sameJSON(t *testing.T, a, b json.RawMessage) bool {
 	require.NoError(t, json.Unmarshal(a, &x))
 	require.NoError(t, json.Unmarshal(b, &y))
 	return reflect.DeepEqual(x, y)
+}
+
+// TestPagesThatFit: a page of a history ends where an answer would become too large, in the middle of a commit too, and no event is lost or comes twice.
+func TestPagesThatFit(t *testing.T) {
+	const most = 3000
+	c := serveSet(t, func(s *api.Server) { s.MaxAnswer = most })
+	steps := ""
+	for i := range 40 {
+		steps += fmt.Sprintf("  s%d: { value: 'a \"quoted\" text' }\n", i)
+	}
+	_, err := c.Deploy(t.Context(), "x.yaml", []byte("dsl: wovyr/v1\nname: many\nsteps:\n"+steps+"  nap: { timer: { for: 9d } }\n"))
+	require.NoError(t, err)
+	e, err := c.Start(t.Context(), client.StartRequest{Workflow: "many"})
+	require.NoError(t, err)
+	for e.Status != "waiting" {
+		e, err = c.Get(t.Context(), e.ID)
+		require.NoError(t, err)
+	}
+	require.Greater(t, e.Events, uint64(40))
+	pages, last := 0, uint64(0)
+	for after := "0"; after != ""; pages++ {
+		_, _, body := ask(t, c, http.MethodGet, "/v1/executions/"+e.ID+"/history?after="+after, "", "")
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(text), most)
+		var page client.Page[client.Event]
+		require.NoError(t, json.Unmarshal([]byte(body), &page))
+		for _, event := range page.Items {
+			last++
+			require.Equal(t, last, event.Version)
+		}
+		after = page.Next
+	}
+	require.Equal(t, e.Events, last)
+	require.Greater(t, pages, 3)
 }
