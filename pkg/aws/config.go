@@ -28,6 +28,8 @@ type Config struct {
 	Bus              string
 	// Routes say which functions which class runs.
 	Routes []stack.Route
+	// Senders are the worker classes that may only answer, by the unique ID of the role as which they send.
+	Senders map[string]string
 	// Timeouts are how long functions of classes may run, and Invoke is which Lambda functions steps may call.
 	Timeouts map[string]time.Duration
 	Invoke   []string
@@ -77,6 +79,9 @@ func readConfig(environ []string) (Config, error) {
 	var err error
 	if c.Routes, err = parseRoutes(env[stack.EnvRoutes]); err != nil {
 		wrong = append(wrong, fmt.Errorf("%s: %w", stack.EnvRoutes, err))
+	}
+	if c.Senders, err = parseSenders(env[stack.EnvSenders]); err != nil {
+		wrong = append(wrong, fmt.Errorf("%s: %w", stack.EnvSenders, err))
 	}
 	if c.Timeouts, err = parseTimeouts(env[stack.EnvTimeouts]); err != nil {
 		wrong = append(wrong, fmt.Errorf("%s: %w", stack.EnvTimeouts, err))

@@ -19,7 +19,7 @@ func environ(changes ...string) []string {
 		stack.EnvHistoryTable: "h", stack.EnvCatalogueTable: "c", stack.EnvIndexTable: "i", stack.EnvPayloadBucket: "p", stack.EnvArchiveBucket: "a", stack.EnvInboxQueue: "q",
 		stack.EnvTimersQueue: "t", stack.EnvEventsQueue: "e", stack.EnvTimersQueueARN: "arn", stack.EnvSchedulerGroup: "g", stack.EnvSchedulerRole: "r", stack.EnvBus: "b", stack.EnvTokenKey: "k",
 		stack.EnvTasksQueue("default"): "d", stack.EnvTasksQueue("gpu-large"): "gl", stack.EnvRetention: "720h", stack.EnvLogLevel: "debug", stack.EnvRoutes: "render.*=gpu-large,pay=money",
-		stack.EnvTimeouts: "gpu-large=1m0s", stack.EnvInvoke: "arn:aws:lambda:eu-north-1:111122223333:function:price,arn:aws:lambda:eu-north-1:111122223333:function:shop-*",
+		stack.EnvTimeouts: "gpu-large=1m0s", stack.EnvSenders: "gpu-large=AROAGPU,money=AROAMONEY", stack.EnvInvoke: "arn:aws:lambda:eu-north-1:111122223333:function:price,arn:aws:lambda:eu-north-1:111122223333:function:shop-*",
 	}
 	for _, change := range changes {
 		name, value, _ := strings.Cut(change, "=")
@@ -44,6 +44,7 @@ func TestConfigOfTheStack(t *testing.T) {
 	}
 	require.Equal(t, "default", c.route("http", "pay"))
 	require.Equal(t, map[string]time.Duration{"gpu-large": time.Minute}, c.Timeouts)
+	require.Equal(t, map[string]string{"AROAGPU": "gpu-large", "AROAMONEY": "money"}, c.Senders)
 	require.Len(t, c.Invoke, 2)
 }
 
@@ -65,11 +66,11 @@ func TestConfigOfAClassNeedsLess(t *testing.T) {
 }
 
 func TestConfigSaysAllThatIsWrong(t *testing.T) {
-	_, err := readConfig(environ(stack.EnvInboxQueue+"=", stack.EnvBus+"=", stack.EnvRetention+"=soon", stack.EnvLogLevel+"=loud", stack.EnvRoutes+"=x", stack.EnvTimeouts+"=gpu=soon"))
+	_, err := readConfig(environ(stack.EnvInboxQueue+"=", stack.EnvBus+"=", stack.EnvRetention+"=soon", stack.EnvLogLevel+"=loud", stack.EnvRoutes+"=x", stack.EnvTimeouts+"=gpu=soon", stack.EnvSenders+"=gpu"))
 	require.Error(t, err)
 	_, short := readConfig(environ(stack.EnvRetention + "=24h"))
 	require.ErrorContains(t, short, "longer than queues keep messages")
-	for _, name := range []string{stack.EnvInboxQueue, stack.EnvBus, stack.EnvRetention, stack.EnvLogLevel, stack.EnvRoutes, stack.EnvTimeouts} {
+	for _, name := range []string{stack.EnvInboxQueue, stack.EnvBus, stack.EnvRetention, stack.EnvLogLevel, stack.EnvRoutes, stack.EnvTimeouts, stack.EnvSenders} {
 		require.ErrorContains(t, err, name)
 	}
 }

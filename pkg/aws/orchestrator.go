@@ -48,6 +48,11 @@ func (p *Platform) batches(ctx context.Context, e events.SQSEvent, failed *failu
 			continue
 		}
 		m, err := p.bodies.message(ctx, record.Body)
+		if err == nil {
+			if foreign := p.config.maySend(record, m.Input); foreign != nil {
+				err = &BodyError{Queue: "inbox", Err: foreign}
+			}
+		}
 		if err != nil {
 			if p.unreadable(ctx, record, err) {
 				continue

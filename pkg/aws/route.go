@@ -36,6 +36,15 @@ func parseRoutes(text string) (out []stack.Route, err error) {
 	})
 }
 
+// parseSenders reads as whom classes send.
+func parseSenders(text string) (map[string]string, error) {
+	out := map[string]string{}
+	return out, pairs(text, func(class, role string) error {
+		out[role] = class
+		return nil
+	})
+}
+
 // parseTimeouts reads how long the functions of classes may run.
 func parseTimeouts(text string) (map[string]time.Duration, error) {
 	out := map[string]time.Duration{}

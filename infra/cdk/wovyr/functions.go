@@ -33,6 +33,7 @@ func (w *Wovyr) function(s functionSpec) awslambda.Function {
 	})
 	role := awsiam.NewRole(w.Construct, jsii.String(s.id+"Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
 	logs.GrantWrite(role)
+	w.roles[s.id] = role
 	environment := map[string]*string{stack.EnvApplication: jsii.String(s.id)}
 	for name, value := range s.environment { // order-free: a map again
 		environment[name] = jsii.String(value)
@@ -185,6 +186,15 @@ func (w *Wovyr) class(c Class) awslambda.Function {
 	w.mayForgetPayloads(f, "incoming/*") // where large payloads stand until their names are known
 	w.mayUseSecrets(f)
 	return f
+}
+
+// senders are as whom the functions of classes send to the inbox: the orchestrator takes answers of theirs only.
+func (w *Wovyr) senders() string {
+	var list []string
+	for _, c := range w.props.Classes {
+		list = append(list, c.Name+"="+*w.roles["Class"+pascal(c.Name)].RoleId())
+	}
+	return strings.Join(list, ",")
 }
 
 func pascal(name string) string {

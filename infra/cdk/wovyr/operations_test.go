@@ -49,6 +49,16 @@ func TestOperations(t *testing.T) {
 			require.Equal(t, map[string]any{"AttributeName": schema.Expires, "Enabled": true}, r.Properties["TimeToLiveSpecification"], table)
 		}
 	})
+	t.Run("the orchestrator, and nobody else, knows as whom classes send", func(t *testing.T) {
+		for id, r := range tpl.of("AWS::Lambda::Function") {
+			variables := string(text(t, r.Properties["Environment"]))
+			if !strings.HasPrefix(id, "WovyrOrchestrator") {
+				require.NotContains(t, variables, stack.EnvSenders, id)
+				continue
+			}
+			require.Regexp(t, stack.EnvSenders+`":\{"Fn::Join":\["",\["gpu-large=",\{"Fn::GetAtt":\["WovyrClassGpuLargeRole[0-9A-F]{8}","RoleId"\]\}\]\]\}`, variables)
+		}
+	})
 	t.Run("everything is encrypted", func(t *testing.T) {
 		for id, r := range tpl.of("AWS::SQS::Queue") {
 			require.Equal(t, true, r.Properties["SqsManagedSseEnabled"], id)

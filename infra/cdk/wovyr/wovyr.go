@@ -43,11 +43,13 @@ type Wovyr struct {
 	schedules     awsscheduler.CfnScheduleGroup
 	schedulerRole awsiam.Role
 	tokens        awssecretsmanager.Secret
+	// roles are those of the functions, by the functions' IDs.
+	roles map[string]awsiam.Role
 }
 
 // NewWovyr adds a deployment of Wovyr to an app. It panics with what is wrong in props.
 func NewWovyr(scope constructs.Construct, id *string, props *Props) *Wovyr {
-	w := &Wovyr{Construct: constructs.NewConstruct(scope, id), removal: awscdk.RemovalPolicy_RETAIN}
+	w := &Wovyr{Construct: constructs.NewConstruct(scope, id), removal: awscdk.RemovalPolicy_RETAIN, roles: map[string]awsiam.Role{}}
 	if props != nil {
 		w.props = *props
 	}
@@ -61,6 +63,9 @@ func NewWovyr(scope constructs.Construct, id *string, props *Props) *Wovyr {
 	w.Functions = map[string]awslambda.Function{"Api": api, "Timer": timer, "Orchestrator": w.orchestrator(), "Activity": w.activity(), "Publisher": w.publisher()}
 	for _, c := range w.props.Classes {
 		w.Functions["Class"+pascal(c.Name)] = w.class(c)
+	}
+	if senders := w.senders(); senders != "" {
+		w.Functions["Orchestrator"].AddEnvironment(jsii.String(stack.EnvSenders), jsii.String(senders), nil)
 	}
 	w.rules(timer, w.Functions["Publisher"])
 	w.watch()

@@ -34,6 +34,8 @@ const (
 	EnvCommits = "WOVYR_COMMITS"
 	// EnvRoutes says which functions are run by which worker class: pattern=class, with commas between; a pattern may end in *.
 	EnvRoutes = "WOVYR_ROUTES"
+	// EnvSenders says as whom the functions of worker classes send to the inbox: class=the unique ID of a role, with commas between.
+	EnvSenders = "WOVYR_CLASS_SENDERS"
 	// EnvTimeouts says how long the functions of worker classes may run: class=duration, with commas between; EnvInvoke, which Lambda functions steps
 	// may call: ARNs, with commas between. Both are for the check of a workflow when it is deployed.
 	EnvTimeouts = "WOVYR_CLASS_TIMEOUTS"
