@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -89,7 +90,13 @@ func (e either) Get(ctx context.Context, r secret.Ref) (string, error) {
 	return "", err
 }
 
+// missingTime is how long it is remembered that a secret is not there: a webhook whose secret is missing would cost two calls for each request of a
+// stranger.
+const missingTime = 5 * time.Second
+
 // vault keeps values for a time, as the local platform does.
 func vault(sm *secretsmanager.Client, ps *ssm.Client, prefix string) *secret.Vault {
-	return secret.NewVault(either{SecretsManager{sm, prefix}, ParameterStore{ps, prefix}}, 0)
+	v := secret.NewVault(either{SecretsManager{sm, prefix}, ParameterStore{ps, prefix}}, 0)
+	v.RememberMissing(missingTime)
+	return v
 }

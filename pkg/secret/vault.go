@@ -3,9 +3,12 @@ package secret
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/wovyr/wovyr/pkg/workflow"
 )
 
 // Lifetime is how long a vault keeps a value unless it is told otherwise.
@@ -17,9 +20,10 @@ const maxKnown = 256
 // Vault gives secrets to the activities of one process, keeps their values for a time, and remembers what it gave away. It is safe for
 // concurrent use.
 type Vault struct {
-	from  Provider
-	life  time.Duration
-	clock func() time.Time
+	from    Provider
+	life    time.Duration
+	missing time.Duration
+	clock   func() time.Time
 
 	mu      sync.Mutex
 	entries map[entryKey]*entry
@@ -33,7 +37,9 @@ type entryKey struct{ tenant, name string }
 type entry struct {
 	turn  chan struct{}
 	value string
-	until time.Time
+	// missing is the error of a secret that was not there, which value is empty for. Both hold until then.
+	missing error
+	until   time.Time
 }
 
 // known is what a tenant's activities were given.
@@ -51,6 +57,10 @@ func NewVault(from Provider, life time.Duration) *Vault {
 	return &Vault{from: from, life: life, clock: time.Now, entries: map[entryKey]*entry{}, tenants: map[string]*known{}}
 }
 
+// RememberMissing lets the vault, before its first use, remember for a time that a secret is not there (CodeMissing): where looking costs money, anybody
+// who may cause it could spend that. Otherwise each use looks anew.
+func (v *Vault) RememberMissing(d time.Duration) { v.missing = d }
+
 // Secret returns a value by its name. From then on the tenant's mask hides it. The error is a *workflow.Error, or that of
 // ctx, which ends the wait for another's fetch.
 func (v *Vault) Secret(ctx context.Context, tenant, name string) (string, error) {
@@ -61,18 +71,22 @@ func (v *Vault) Secret(ctx context.Context, tenant, name string) (string, error)
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if e.value != "" && v.clock().Before(e.until) {
-		return e.value, nil
+	if (e.value != "" || e.missing != nil) && v.clock().Before(e.until) {
+		return e.value, e.missing
 	}
 	value, err := v.from.Get(ctx, Ref{Tenant: tenant, Name: name})
 	if err == nil {
 		err = checked(name, value)
 	}
 	if err != nil {
+		var typed *workflow.Error
+		if v.missing > 0 && errors.As(err, &typed) && typed.Code == CodeMissing {
+			e.value, e.missing, e.until = "", err, v.clock().Add(v.missing)
+		}
 		return "", err
 	}
 	v.remember(tenant, Value{name, value})
-	e.value, e.until = value, v.clock().Add(v.life)
+	e.value, e.missing, e.until = value, nil, v.clock().Add(v.life)
 	return value, nil
 }
 

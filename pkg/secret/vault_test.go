@@ -83,6 +83,42 @@ func TestVaultRefuses(t *testing.T) {
 }
 
 // TestVaultForgets: a process that lives long and reads secrets that change keeps a bounded number of them.
+// TestVaultRemembersWhatIsMissing for the time that it was told, and asks each time if it was told none.
+func TestVaultRemembersWhatIsMissing(t *testing.T) {
+	for _, memory := range []time.Duration{0, 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			there := false
+			from := &counting{get: func(int32, secret.Ref) (string, error) {
+				if there {
+					return "sesame", nil
+				}
+				return "", workflow.Errorf(secret.CodeMissing, workflow.CategoryInfrastructure, "create it")
+			}}
+			vault := secret.NewVault(from, time.Minute)
+			vault.RememberMissing(memory)
+			ask := func() (string, error) { return vault.Secret(t.Context(), "acme", "a") }
+			for range 10 {
+				_, err := ask()
+				var typed *workflow.Error
+				require.ErrorAs(t, err, &typed)
+				require.Equal(t, secret.CodeMissing, typed.Code)
+			}
+			require.EqualValues(t, map[bool]int{true: 1, false: 10}[memory > 0], from.asked.Load())
+			there = true
+			<-time.After(memory)
+			for range 2 {
+				v, err := ask()
+				require.NoError(t, err)
+				require.Equal(t, "sesame", v)
+			}
+			<-time.After(time.Minute)
+			there = false
+			_, err := ask()
+			require.Error(t, err, "it was removed")
+		})
+	}
+}
+
 func TestVaultForgets(t *testing.T) {
 	from := &counting{get: func(n int32, _ secret.Ref) (string, error) { return fmt.Sprintf("value-%06d", n), nil }}
 	vault := secret.NewVault(from, -1)
