@@ -5,7 +5,7 @@
 #                                   what has changed, while executions go on
 #   localstack/aws-local.sh test    up, run the scenarios (SHORT=1: a few of them), and end the emulator if it did not run before
 #   localstack/aws-local.sh chaos   up, run executions under faults (arguments go to the test: -seed 1 -seeds 3 -minutes 2 -rate 0.15), and end it likewise
-#   localstack/aws-local.sh down    end the emulator that up started, if it runs; it forgets everything
+#   localstack/aws-local.sh down    end the emulator that up started, if it runs, and say so; it forgets everything
 #
 # STACK (wovyr) names the stack, PORT (4566) the emulator's port, EMULATOR (ministack or localstack) which one answers. Needed: Go, Node.js 20 or
 # later, and for ministack python3 with its venv module.
@@ -58,7 +58,6 @@ interrupted() {
 	say "interrupted"
 	if [ "$ours" = 1 ]; then
 		down
-		say "the emulator is ended"
 	fi
 	exit 130
 }
@@ -90,20 +89,20 @@ up() {
 		(cd "$tools" && npm ci --silent --no-audit --no-fund >&2)
 	fi
 	local log
-	log=$root/bin/aws-local.log
+	log=$root/bin/aws-local-$stack.log
 	mkdir -p "$root/bin"
 	mapfile -t choices < <(options)
-	say "deploying the stack $stack to $AWS_ENDPOINT_URL (compiles the functions; the log is bin/aws-local.log)"
+	say "deploying the stack $stack to $AWS_ENDPOINT_URL (compiles the functions; the log is bin/aws-local-$stack.log)"
 	# Bootstrapping needs no app, so it runs where there is none.
 	if ! { (cd "$tools" && node_modules/.bin/cdk bootstrap "aws://$CDK_DEFAULT_ACCOUNT/$AWS_REGION" --no-notices) &&
-		cdk deploy "${choices[@]}" --require-approval never --outputs-file bin/aws-local.json --output bin/cdk.out; } >"$log" 2>&1; then
+		cdk deploy "${choices[@]}" --require-approval never --outputs-file "bin/aws-local-$stack.json" --output "bin/cdk-$stack.out"; } >"$log" 2>&1; then
 		grep -E -m 20 '_FAILED|❌|ERROR|[Ee]rror:|panic:' "$log" >&2 || tail -n 30 "$log" >&2
-		say "the deployment failed; all that cdk said is in bin/aws-local.log"
+		say "the deployment failed; all that cdk said is in bin/aws-local-$stack.log"
 		[ "$ours" = 0 ] || down
 		exit 1
 	fi
 	trap - INT TERM
-	say "deployed after $((SECONDS - began)) s; the outputs are in bin/aws-local.json"
+	say "deployed after $((SECONDS - began)) s; the outputs are in bin/aws-local-$stack.json"
 }
 
 # usage says what to do next.
@@ -112,7 +111,7 @@ usage() {
 
 The AWS platform runs on this machine. In this folder:
 
-  export AWS_ENDPOINT_URL=$AWS_ENDPOINT_URL AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 WOVYR_STACK=$stack
+  export AWS_ENDPOINT_URL=$AWS_ENDPOINT_URL AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 WOVYR_STACK=$stack
   go build -o bin/ ./cmd/wovyr
   bin/wovyr deploy localstack/hello.yaml
   bin/wovyr start hello --input '{"name": "Ann"}' --wait
@@ -135,7 +134,14 @@ shop() {
 	fi
 }
 
-down() { [ "$mine" = 0 ] || "$here/ministack.sh" stop >/dev/null; }
+# down ends what up has started: ministack.sh says what that was, or which ports have one.
+down() {
+	if [ "$AWS_ENDPOINT_URL" = "http://127.0.0.1:$PORT" ]; then
+		"$here/ministack.sh" stop 2>&3
+	else
+		say "AWS_ENDPOINT_URL names $AWS_ENDPOINT_URL, which was not started by this script: nothing to end there"
+	fi
+}
 
 case ${1:-} in
 up)

@@ -2,7 +2,7 @@
 # An emulator of AWS on this machine, without Docker: ministack, from PyPI, listening on 127.0.0.1 only.
 #
 #   localstack/ministack.sh start     install (once), start in the background, wait until it answers
-#   localstack/ministack.sh stop      end what start started, and nothing else
+#   localstack/ministack.sh stop      end what start started, and nothing else, and say so
 #   localstack/ministack.sh status    say whether it runs
 #   localstack/ministack.sh run       the same in the foreground, until standard input ends: for tests, which
 #                                     hold the other end, so that it goes when they do, however they end
@@ -24,10 +24,22 @@ log=$state/ministack-$port.log
 # say prints to standard error, so that `run` keeps its standard output for others.
 say() { printf '%s\n' "$*" >&2; }
 
-# mine says whether the process of the pid file is the one that start started: a number may belong to somebody else by now.
+# mine says whether the process of a pid file (of PORT's by default) is one that start started: a number may belong to somebody else by now.
 mine() {
-	[ -s "$pidfile" ] && kill -0 "$(cat "$pidfile")" 2>/dev/null &&
-		ps -o args= -p "$(cat "$pidfile")" | grep -q "$venv/bin/"
+	local file=${1:-$pidfile}
+	[ -s "$file" ] && kill -0 "$(cat "$file")" 2>/dev/null &&
+		ps -o args= -p "$(cat "$file")" | grep -q "$venv/bin/"
+}
+
+# others lists the ports on which start has started one that still runs.
+others() {
+	local file
+	for file in "$state"/ministack-*.pid; do
+		if mine "$file"; then
+			file=${file##*/ministack-}
+			echo "PORT=${file%.pid}"
+		fi
+	done
 }
 
 # answers asks without a client of HTTP, which not every machine has.
@@ -73,12 +85,12 @@ install() {
 }
 
 # launch starts it in the background with its output in the log. AWS_ENDPOINT_URL is in its own environment, so that the Lambda
-# functions that it runs find it.
+# functions that it runs find it. A caller's third descriptor is not handed on: whoever waits for the end of a pipe would wait for the emulator's.
 launch() {
 	mkdir -p "$state"
 	env BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" AWS_ENDPOINT_URL="$url" \
 		AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 AWS_REGION=us-east-1 \
-		LOG_LEVEL="${MINISTACK_LOG:-WARNING}" nohup "$venv/bin/python" -m ministack >"$log" 2>&1 </dev/null &
+		LOG_LEVEL="${MINISTACK_LOG:-WARNING}" nohup "$venv/bin/python" -m ministack >"$log" 2>&1 </dev/null 3>&- &
 	child=$!
 	echo "$child" >"$pidfile"
 	for ((i = 0; i < 600; i++)); do
@@ -88,23 +100,39 @@ launch() {
 	done
 	say "ministack did not start; its last words ($log):"
 	tail -n 20 "$log" >&2
-	end
+	end "$child"
 	exit 1
 }
 
-# end ends the process of the pid file, at first politely.
+# end ends a process that launch started, at first politely. The pid file goes with it, unless another start has written its own there by now.
 end() {
-	local pid
-	if mine; then
-		pid=$(cat "$pidfile")
+	local pid=$1
+	if [ -n "$pid" ]; then
 		kill "$pid" 2>/dev/null || true
 		for ((i = 0; i < 100; i++)); do
 			kill -0 "$pid" 2>/dev/null || break
 			sleep 0.1
 		done
 		kill -9 "$pid" 2>/dev/null || true
+		forget "$pid"
 	fi
-	rm -f "$pidfile"
+}
+
+# forget removes the pid file if it holds this pid.
+forget() { [ "$(cat "$pidfile" 2>/dev/null)" != "$1" ] || rm -f "$pidfile"; }
+
+# stop says what it has ended, or where there is something to end.
+stop() {
+	local pid running
+	pid=$(cat "$pidfile" 2>/dev/null || true)
+	if mine; then
+		end "$pid"
+		say "ministack on $url is ended"
+		return
+	fi
+	forget "$pid"
+	running=$(others | paste -sd ' ' -)
+	say "ministack of this folder does not run on $url: nothing to end there${running:+; it runs with $running}"
 }
 
 case ${1:-} in
@@ -120,10 +148,10 @@ start)
 	install
 	launch
 	say "ministack runs on $url"
-	printf '# for the AWS command line and SDKs:\nexport AWS_ENDPOINT_URL=%s AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1\n' "$url"
+	printf '# for the AWS command line and SDKs:\nexport AWS_ENDPOINT_URL=%s AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1\n' "$url"
 	;;
 stop)
-	end
+	stop
 	;;
 status)
 	if mine && answers; then say "ministack runs on $url"; else
@@ -134,7 +162,7 @@ status)
 run)
 	install
 	free
-	trap 'end; rm -f "$log"' EXIT
+	trap 'end "${child:-}"; rm -f "$log"' EXIT
 	trap 'exit 0' TERM INT
 	launch
 	echo "$url"
