@@ -3,14 +3,17 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wovyr/wovyr/pkg/client"
+	"github.com/wovyr/wovyr/pkg/dsl"
 )
 
 func newDeploy(env Environment) *cobra.Command {
@@ -19,7 +22,8 @@ func newDeploy(env Environment) *cobra.Command {
 		Use: "deploy FILE...", Short: "Deploy workflows to a server", Args: cobra.MinimumNArgs(1), ValidArgsFunction: documents,
 		Long: `Sends documents to a server. Each becomes the next version of its workflow, or stays
 the one it is if nothing changed. All are checked here first; if one is refused,
-none is sent.`,
+none is sent. A server may refuse one for what only it knows, such as its functions
+and limits: those before it are deployed then.`,
 		Example: "  wovyr deploy order.yaml shipping.yaml",
 		RunE: func(c *cobra.Command, args []string) error {
 			docs, err := compileAll(env, args)
@@ -33,7 +37,7 @@ none is sent.`,
 			for _, d := range docs {
 				deployed, err := to.Deploy(c.Context(), d.file, d.data)
 				if err != nil {
-					return err
+					return refusedThere(env, d, err)
 				}
 				warnAbsent(env, d, ofServer(deployed.Diagnostics))
 				fmt.Fprintf(env.Out, "%s: %s\n", d.file, deployedAs(deployed.Workflow, deployed.Version, deployed.New))
@@ -44,6 +48,25 @@ none is sent.`,
 	}
 	r.flags(c)
 	return c
+}
+
+// refusedThere shows why a server refuses a document that is fine here, as if it had been found here: what only a server knows, such as the
+// functions and the limits of a deployment on AWS. What was shown already is not shown again.
+func refusedThere(env Environment, d document, err error) error {
+	p := (*client.Problem)(nil)
+	if !errors.As(err, &p) {
+		return err
+	}
+	var all []dsl.Diagnostic
+	if json.Unmarshal(p.Diagnostics, &all) != nil { // there are none, or a newer server says it in another way
+		return err
+	}
+	d.diagnostics = slices.DeleteFunc(all, func(each dsl.Diagnostic) bool { return slices.Contains(d.diagnostics, each) })
+	if len(d.diagnostics) == 0 {
+		return err
+	}
+	_ = printDiagnostics(env.Err, d, env.ErrColour) // standard error
+	return errRefused
 }
 
 // tellHooks says where services send the requests of webhooks to.
