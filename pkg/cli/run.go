@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -379,8 +380,8 @@ func compileAll(env Environment, files []string) ([]document, error) {
 		if len(d.diagnostics) > 0 {
 			_ = printDiagnostics(env.Err, d, env.ErrColour) // standard error
 		}
-		if d.definition != nil && len(d.definition.Triggers) > 0 {
-			fmt.Fprintf(env.Err, "%s: warning: this server does not run triggers yet: start %s with `wovyr start` or `wovyr run`\n", d.file, d.definition.Name)
+		if d.definition != nil && slices.ContainsFunc(d.definition.Triggers, func(t workflow.Trigger) bool { return t.Schedule != nil }) {
+			fmt.Fprintf(env.Err, "%s: warning: no schedule starts %s yet: its schedule triggers are not run; start it with `wovyr start` or `wovyr run`\n", d.file, d.definition.Name)
 		}
 		refused = refused || d.definition == nil
 		docs[i] = d
