@@ -93,7 +93,10 @@ require (
 	modernc.org/sqlite v1.62.0 // indirect
 )
 
-// In a copy, leave these two lines out, and get the versions that there are: go get github.com/wovyr/wovyr@latest github.com/wovyr/wovyr/infra/cdk@latest
+// There is no release yet. In a copy, say where your clone of Wovyr is, then tidy:
+//
+//	go mod edit -replace github.com/wovyr/wovyr=CLONE -replace github.com/wovyr/wovyr/infra/cdk=CLONE/infra/cdk
+//	go mod tidy
 replace github.com/wovyr/wovyr => ../..
 
 replace github.com/wovyr/wovyr/infra/cdk => ../../infra/cdk
