@@ -2,6 +2,8 @@ package wovyr_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -115,6 +117,18 @@ func TestOperations(t *testing.T) {
 			watched[id] = true
 		}
 		require.Equal(t, dead, watched)
+	})
+	t.Run("docs/cost.md says how many alarms are paid for", func(t *testing.T) {
+		page, err := os.ReadFile("../../../docs/cost.md")
+		require.NoError(t, err)
+		ofClass := 0
+		for id := range tpl.of("AWS::CloudWatch::Alarm") {
+			if strings.Contains(id, "GpuLarge") {
+				ofClass++
+			}
+		}
+		require.Equal(t, 4, ofClass, "the page says four alarms for a class")
+		require.Contains(t, string(page), fmt.Sprintf("| %d alarms |", len(tpl.of("AWS::CloudWatch::Alarm"))-ofClass))
 	})
 	t.Run("alarms and the dashboard show what somebody writes, and all of it", func(t *testing.T) {
 		shown := map[string]bool{}
