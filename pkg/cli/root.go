@@ -53,7 +53,20 @@ func Run(env Environment, args []string) int {
 	root.SetIn(env.In)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
+	var unknown error // a name that is no command, with --help behind it
+	show := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if c.HasSubCommands() {
+			unknown = oneOfThem(c, c.Flags().Args())
+		}
+		if unknown == nil {
+			show(c, args)
+		}
+	})
 	command, err := root.ExecuteC()
+	if err == nil {
+		err = unknown
+	}
 	if err != nil && !silent(err) {
 		fmt.Fprintf(env.Err, "wovyr: %s\n", visibleLines(inOurWords(err).Error()))
 		if !began || errors.As(err, new(misuse)) {
