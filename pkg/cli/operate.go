@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -200,26 +205,20 @@ const (
 	maxPause   = 5 * time.Second
 )
 
-// show writes an execution that was just started, or with wait how it ended.
+// show writes an execution that was just started, or with wait how it ended. Whoever waits hears its ID at once: Ctrl-C ends the waiting alone.
 func (r *remote) show(ctx context.Context, at *client.Client, e client.Execution, wait bool) error {
-	var err error
-	pause := firstPause
-	for id := e.ID; wait && (!e.Ended() || e.Next != ""); {
-		if e.Ended() {
-			id = e.Next // continue_as_new: the work goes on there
+	if wait {
+		waiting, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		fmt.Fprintf(r.env.Err, "Execution %s of %s, version %s.\n", visible(e.ID), visible(e.Workflow), visible(e.Version))
+		var err error
+		e, err = r.await(waiting, at, e)
+		if errors.Is(err, context.Canceled) {
+			fmt.Fprintf(r.env.Err, "Interrupted. Execution %s goes on; look at it: %s get %[1]s%s\n", visible(cmp.Or(e.Next, e.ID)), program(), r.sameServer())
+			return errInterrupted
 		}
-		asked := time.Now()
-		if e, err = at.Wait(ctx, id); err != nil {
+		if err != nil {
 			return err
-		}
-		if e.Ended() || time.Since(asked) > maxPause {
-			continue
-		}
-		select { // a server on AWS does not wait: it is asked again, ever more rarely
-		case <-time.After(pause):
-			pause = min(2*pause, maxPause)
-		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 	if err := r.print(e, func(w io.Writer) error { return writeExecution(w, e) }); err != nil {
@@ -229,4 +228,30 @@ func (r *remote) show(ctx context.Context, at *client.Client, e client.Execution
 		return endOf(&e)
 	}
 	return nil
+}
+
+// await returns an execution once it has ended, and where waiting ends before, as it was seen last.
+func (r *remote) await(ctx context.Context, at *client.Client, e client.Execution) (client.Execution, error) {
+	pause := firstPause
+	for id := e.ID; !e.Ended() || e.Next != ""; {
+		if e.Ended() {
+			id = e.Next // continue_as_new: the work goes on there
+		}
+		asked := time.Now()
+		now, err := at.Wait(ctx, id)
+		if err != nil {
+			return e, err
+		}
+		e = now
+		if e.Ended() || time.Since(asked) > maxPause {
+			continue
+		}
+		select { // a server on AWS does not wait: it is asked again, ever more rarely
+		case <-time.After(pause):
+			pause = min(2*pause, maxPause)
+		case <-ctx.Done():
+			return e, ctx.Err()
+		}
+	}
+	return e, nil
 }
