@@ -39,10 +39,10 @@ model of latency. The estimate is held against metered runs of a whole deploymen
 an emulator; nothing was measured in an account. docs/cost.md has the tables.
 
 What is not: the time in which steps work (it is named below the table), what they call;
-functions of your own; children and successors, which are executions of their own; logs, metrics,
-alarms, storage, data transfer; requests that only look, such as start --wait;
-removal after the retention. An execution is taken by itself, which is dearest: a busy
-deployment shares the publisher's invocations among many.
+functions of your own; children and successors, which are executions of their own;
+logs, metrics, alarms, storage, data transfer; requests that only look, such as
+start --wait; removal after the retention. An execution is taken by itself, which is
+dearest: a busy deployment shares the publisher's invocations among many.
 
 Prices are those of us-east-1 without free tiers and discounts. For another region save
 --show-prices in a file, change it, and give it by --prices.`,
