@@ -195,15 +195,38 @@ func encryptedNames(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 }
 
 func newSecretsList(env Environment) *cobra.Command {
-	return &cobra.Command{
+	r := &remote{env: env}
+	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the secrets of a project, without their values",
 		Long: `Lists the names that steps can read, where each value is, and whether it can be read
-here. Values are never shown.`,
+here. Values are never shown.
+
+A stack on AWS has secrets of its own, in Secrets Manager or Parameter Store under its
+prefix (docs/deploy.md): they are listed there.`,
 		Example: `  wovyr secrets list`,
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return listSecrets(c.Context(), env) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if r.stack != "" {
+				return errors.New(ofStack(r.stack))
+			}
+			if err := listSecrets(c.Context(), env); err != nil {
+				return err
+			}
+			if named := os.Getenv(envStack); named != "" {
+				fmt.Fprintf(env.Err, "These are of the project here; %s\n", ofStack(named))
+			}
+			return nil
+		},
 	}
+	r.stackFlag(c)
+	return c
+}
+
+// ofStack says where the secrets of a stack are. The prefix is the one that it has unless it was deployed with another.
+func ofStack(name string) string {
+	return "the secrets of stack " + name + " are in Secrets Manager or Parameter Store under its prefix, which is wovyr/ unless it was deployed with another: " +
+		"aws secretsmanager list-secrets --filters Key=name,Values=wovyr/"
 }
 
 func listSecrets(ctx context.Context, env Environment) error {
