@@ -139,7 +139,8 @@ if none waits yet, it is kept. The same --id counts once.`,
 			if err != nil {
 				return err
 			}
-			return to.Signal(c.Context(), args[0], client.Signal{ID: id, Type: args[1], Key: key, Source: "cli", Data: json.RawMessage(value)})
+			err = to.Signal(c.Context(), args[0], client.Signal{ID: id, Type: args[1], Key: key, Source: "cli", Data: json.RawMessage(value)})
+			return r.done(err, "Sent %s to %s", args[1], args[0])
 		},
 	}
 	r.flags(c)
@@ -160,7 +161,7 @@ func newCancel(env Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return to.Cancel(c.Context(), args[0], request)
+			return r.done(to.Cancel(c.Context(), args[0], request), "Asked for the end of %s: %s", args[0], request.Mode)
 		},
 	}
 	r.flags(c)
@@ -255,7 +256,7 @@ func newDecide(env Environment, verdict, short string) *cobra.Command {
 				return err
 			}
 			d.Answer = json.RawMessage(value)
-			return to.Decide(c.Context(), args[0], args[1], d)
+			return r.done(to.Decide(c.Context(), args[0], args[1], d), "Took the decision about %s of %s: %s", args[1], args[0], verdict)
 		},
 	}
 	r.flags(c)

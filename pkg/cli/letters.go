@@ -107,7 +107,7 @@ again is refused here and stays; one that fails again later becomes a new letter
 			if err != nil {
 				return err
 			}
-			return to.RedriveLetter(c.Context(), args[0], client.LetterMove{By: user()})
+			return r.done(to.RedriveLetter(c.Context(), args[0], client.LetterMove{By: user()}), "Sent the message of %s again", args[0])
 		},
 	}
 	r.flags(c)
@@ -127,7 +127,7 @@ func newLetterDrop(env Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return to.DropLetter(c.Context(), args[0], client.LetterMove{Reason: reason, By: user()})
+			return r.done(to.DropLetter(c.Context(), args[0], client.LetterMove{Reason: reason, By: user()}), "Dropped %s", args[0])
 		},
 	}
 	r.flags(c)

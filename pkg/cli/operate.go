@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -67,7 +68,7 @@ func newMove(env Environment, m move) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return to.Move(c.Context(), args[0], o)
+			return r.done(to.Move(c.Context(), args[0], o), "Told %s to %s", args[0], strings.Join(append([]string{m.name}, args[1:]...), " "))
 		},
 	}
 	r.flags(c)
@@ -108,7 +109,7 @@ in the place of the upload, the message or the request that they wait for.`,
 				return err
 			}
 			event.Type, event.Data = args[0], json.RawMessage(value)
-			return to.Publish(c.Context(), event)
+			return r.done(to.Publish(c.Context(), event), "Published %s", event.Type)
 		},
 	}
 	r.flags(c)

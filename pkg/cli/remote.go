@@ -163,6 +163,14 @@ func serverAddress(text string) (string, error) {
 	return at, nil
 }
 
+// done says on standard error that the server took what it was asked for, unless there is an error.
+func (r *remote) done(err error, format string, args ...any) error {
+	if err == nil {
+		fmt.Fprintf(r.env.Err, format+".\n", args...)
+	}
+	return err
+}
+
 // reader is client, or a view into the store itself where no server has it open.
 func (r *remote) reader(ctx context.Context) (reader, func() error, error) {
 	c, err := r.client(ctx)
