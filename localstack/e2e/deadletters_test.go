@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -16,7 +15,6 @@ import (
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	smithy "github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wovyr/wovyr/pkg/aws/stack"
@@ -122,16 +120,16 @@ func length(t *testing.T, queues *sqs.Client, queue string) int {
 	return n
 }
 
-// redrive moves the messages of a queue back to their source: by the service, or by hand where an emulator does not have that.
+// redrive moves the messages of a queue back to their source: by the service, or by hand where an emulator cannot. LocalStack says that it has moved
+// them, and then swallows those that were sent less than five minutes ago, for it keeps their deduplication IDs.
 func (d *deployed) redrive(t *testing.T, queues *sqs.Client, dead, source string) {
 	t.Helper()
-	_, err := queues.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: aws.String(attributes(t, queues, dead)["QueueArn"])})
-	if err == nil {
+	if *emulator == "aws" {
+		_, err := queues.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: aws.String(attributes(t, queues, dead)["QueueArn"])})
+		require.NoError(t, err)
 		return
 	}
-	var answer smithy.APIError
-	require.True(t, errors.As(err, &answer), "%v", err)
-	t.Logf("%s has no StartMessageMoveTask (%s): the messages are moved by hand", *emulator, answer.ErrorCode())
+	t.Logf("%s cannot move messages between queues: they are moved by hand", *emulator)
 	for {
 		out, err := queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &dead, MaxNumberOfMessages: 10, WaitTimeSeconds: 1,
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll}})
