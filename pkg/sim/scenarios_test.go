@@ -153,7 +153,7 @@ steps:
 steps:
   first:
     race:
-      paid: { steps: { p: { event: { type: Paid, key: execution.id } }, q: { needs: [p], function: f } } }
+      paid: { steps: { p: { event: { type: Paid, key: execution.id, timeout: 3h } }, q: { needs: [p], function: f } } } # for late may lose its worker too often
       late: { steps: { t: { timer: { for: 1m } }, u: { needs: [t], function: f, ` + patient + ` } } }
   b: { needs: [first], function: f }`},
 	{name: "foreach", text: `
