@@ -49,9 +49,7 @@ func (p *Platform) batches(ctx context.Context, e events.SQSEvent, failed *failu
 		}
 		m, err := p.bodies.message(ctx, record.Body)
 		if err == nil {
-			if foreign := p.config.maySend(record, m.Input); foreign != nil {
-				err = &BodyError{Queue: "inbox", Err: foreign}
-			}
+			err = p.config.maySend(record, m.Input)
 		}
 		if err != nil {
 			if p.unreadable(ctx, record, err) {

@@ -18,19 +18,20 @@ func (e *senderError) Error() string {
 }
 
 // maySend checks an input of the inbox against who sent it (commit protocol, point 15). SQS itself says who that was: a class that runs a user's own
-// code may send, for it has to answer, and what else it puts there was none of the engine's.
+// code may send, for it has to answer, and what else it puts there is a *BodyError.
 func (c Config) maySend(record events.SQSMessage, in workflow.Input) error {
 	role, _, _ := strings.Cut(record.Attributes["SenderId"], ":") // role:session
 	class, ok := c.Senders[role]
 	if !ok {
 		return nil
 	}
+	kind := "none"
 	switch in := in.(type) {
 	case workflow.ActivityResult, workflow.LeaseExpiry, workflow.RevokedFound:
 		return nil
 	case nil:
-		return &senderError{class, "none"}
 	default:
-		return &senderError{class, string(in.InputType())}
+		kind = in.InputType()
 	}
+	return &BodyError{Queue: "inbox", Err: &senderError{class, kind}}
 }
